@@ -4,7 +4,7 @@
 // Idea       A thread makes OUTPUTS neighbouring outputs. It reads a cell from shared memory into a
 //            register once and adds it to every output that wants it: OUTPUTS + 2R shared loads in
 //            place of OUTPUTS * FILTER_WIDTH. Lanes are OUTPUTS cells apart: an odd OUTPUTS meets
-//            32 different banks, an even one has bank conflicts.
+//            32 different banks, whatever the compiler does; 4 and 8 have bank conflicts.
 // Arrays     N, P: float32, shape (n,); must not alias.
 // Launch     block = (TILE_WIDTH / OUTPUTS, 1, 1); grid = (ceil(n / TILE_WIDTH), 1)
 // Sizes      1 <= n <= 2,000,000,000 (indices are int); the last tile may be partial.

@@ -11,8 +11,8 @@
 //            bytes; must not alias.
 // Launch     block = THREADS: one for each patch, rounded up to warps; grid = (tiles of a map,
 //            ceil(M / MAPS), ceil(B / IMAGES))
-// Sizes      any B; K <= 15. STAGED divides C; IMAGES > 1 only where STAGED = C. THREADS >= PITCH /
-//            LOAD_WIDTH.
+// Sizes      B <= 65,535 IMAGES; K <= 15. STAGED divides C; IMAGES > 1 only where STAGED = C.
+//            THREADS >= PITCH / LOAD_WIDTH.
 // Memory     shared: IMAGES * STAGED * ROWS * PITCH * 4 bytes, and with WEIGHTS_SHARED C * K * K *
 //            MAPS * 4 more, static. constant, without: C * K * K * PADDED_MAPS * 4 bytes in
 //            `filter`, at most 65,536.

@@ -42,8 +42,8 @@ extern "C" __global__ void conv2d_tiled(
     float sum = 0.0f;
 
     for (int c = 0; c < C; ++c) {
-        // Load, in up to four steps: the tile, the halo beside it, below it, and the corner. A cell
-        // outside the image is wanted by no output, so it is left out.
+        // Load, in steps of a tile's size: the tile, the halo beside it, below it, and the corner.
+        // A cell outside the image is wanted by no output, so it is left out.
         const float* channel = x + ((size_t)b * C + c) * H * W;
         for (int r = threadIdx.y; r < span && top + r < H; r += TILE_WIDTH) {
             for (int s = threadIdx.x; s < span && left + s < W; s += TILE_WIDTH) {

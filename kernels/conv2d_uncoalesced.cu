@@ -2,8 +2,8 @@
 //
 // Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[m,c,p,q]; valid, not flipped
 // Idea       conv2d_basic with one index swapped: neighbouring lanes own outputs above each other,
-//            a whole row apart in memory, so that nearly every lane of a request asks for a 32-byte
-//            sector of its own. Right, and slow.
+//            a whole row apart in memory. With blocks of 16 x 16 only lanes l and l + 16 share a
+//            32-byte sector: a request moves 16 of them in place of 5. Right, and slow.
 // Arrays     x: float32, shape (B, C, H, W); filter: float32, shape (M, C, K, K); y: float32, shape
 //            (B, M, out_h, out_w) with out_h = H - K + 1 and out_w = W - K + 1; all C-contiguous; y
 //            must not alias the others.

@@ -2,9 +2,9 @@
 //
 // Computes   D[k] = A B[k], products of one matrix A with a batch of others
 // Idea       A half has 11 significant bits, a float32 has 24. The sum of two halves, x_hi + x_lo,
-//            has 22. So one product of float32 numbers is made of three products of halves:
-//            a_lo b_hi + a_hi b_lo + a_hi b_hi. The fourth, a_lo b_lo, is smaller than what
-//            float32 rounds away.
+//            has 23. So one product of float32 numbers is made of three products of halves:
+//            a_lo b_hi + a_hi b_lo + a_hi b_hi. The fourth, a_lo b_lo, is at most 2^-22 of the
+//            product, and would gain less than a bit.
 //            A tensor core cuts the digits that do not fit into its sum, and does not round them.
 //            Cuts do not cancel each other. So its sums are kept short: after SHORT steps they
 //            are added to a total by the ordinary FP32 units, which round, and start again at 0.

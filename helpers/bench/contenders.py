@@ -1,4 +1,5 @@
-"""What the layers on tensor cores are compared in: our kernels by way, and copies of as many bytes.
+"""The contenders of the benchmark on tensor cores: our kernels, grouped by how they round, and a
+copy of the layer's bytes.
 
 cuDNN's ways are `cudnn.contenders`.
 """
@@ -20,14 +21,14 @@ from helpers.quantities import quantity
 RECORD = "benchmark_tensor"  # all layers and batches, in data/measured/
 COPY = {False: DRIVER, True: f"{DRIVER}, halves"}
 UNITS, SPLIT, HALVES, HALF_IO = "FP32 units", "FP32 accuracy", "halves", "FP16 in and out"
-# What each way is compared with, of cuDNN: the mode that rounds as it does, or less.
+# The mode of cuDNN that each group is compared with: it rounds as the group does, or less.
 MODES = {UNITS: "FP32", SPLIT: "FP32", HALVES: "TF32", HALF_IO: "FP16"}
 
 Row = dict[str, Any]
 
 
 def ways(layer: str) -> dict[str, tuple[Conv2d, ...]]:
-    """Return the kernels of each way for a layer of `conv2d.LAYERS`.
+    """Return the kernels of each group for a layer of `conv2d.LAYERS`.
 
     Those that refuse its shape are left out of the benchmark, with their reason.
     """

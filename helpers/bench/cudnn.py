@@ -9,8 +9,9 @@ limit), its input has either layout, and halves also get the multiple of 8 chann
 tensor-core kernels want (`Way`). The recorded benchmark also compiles the fastest of these by
 `torch.compile`, for one batch in FP16. The time does not include the conversion of the layout or
 the padding, and the fastest way counts. There are three modes. "FP32" switches TF32 off, because
-TF32 rounds the factors to 10 bits: inputs, arithmetic and outputs are FP32, as in the kernels.
-"TF32" switches it on. "FP16" reads and writes halves; the time does not include their conversion.
+TF32 rounds the factors to 11 significant bits: inputs, arithmetic and outputs are FP32, as in the
+kernels. "TF32" switches it on. "FP16" reads and writes halves; the time does not include their
+conversion.
 """
 
 from __future__ import annotations
@@ -173,6 +174,11 @@ class _Borrowed:
         }
 
 
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's text, of those that a library writes over many lines."""
+    return str(error).partition("\n")[0]
+
+
 def borrowed(address: int, shape: Sequence[int], dtype: Any = np.float32) -> Any:
     """Return PyTorch's view of an array on the device that somebody else owns."""
     import torch
@@ -301,7 +307,7 @@ def contenders(
         except TorchMissing:
             raise
         except (checking.CheckError, RuntimeError) as error:
-            print(f"{NAMES[mode]}, {way} is left out: {str(error).splitlines()[0]}")
+            print(f"{NAMES[mode]}, {way} is left out: {first_line(error)}")
             return None
         name = convolution.name
         time = timing.time_gpu(convolution.launch, verdict=verdict, name=name, budget_s=budget_s)

@@ -164,10 +164,14 @@ def label(row: Row) -> str:
 
 
 def table(rows: Sequence[Row], *columns: str) -> str:
-    """Return counters of launches, rows of a record. columns: names of COLUMNS."""
+    """Return counters of launches, rows of a record. columns: names of COLUMNS. Raises KeyError for
+    another name.
+    """
+    if unknown := [name for name in columns if name not in COLUMNS]:
+        raise KeyError(f"there is no column {unknown[0]!r}; choose from {', '.join(COLUMNS)}")
     batches = {row.get("batch") for row in rows}
-    (batch,) = batches if len(batches) == 1 else (None,)
-    head = f"{quantity(batch, 'image')}" if batch else ""
+    batch = batches.pop() if len(batches) == 1 else None
+    head = quantity(batch, "image") if batch else ""
     words = [k for k, name in enumerate(columns, 1) if name == "waits"]
     chosen = dict(COLUMNS[name] for name in columns)
     return tables.of(rows, {head: label, **chosen}, left=(0, *words))

@@ -36,7 +36,9 @@ def memcpy(n: int = 2**25) -> Memcpy:
 
 @dataclass(frozen=True)
 class Memcpy(Problem):
-    """A copy: "out" of "in". multiprocessors: of the GPU on which so many warps each are wanted."""
+    """A copy: "out" of "in". multiprocessors: how many the GPU has; some kernels are launched with
+    a number of warps on each.
+    """
 
     n: int
     multiprocessors: int
@@ -86,7 +88,8 @@ class Memcpy(Problem):
         plan = kernel.spec.plan(self.n, self.multiprocessors)
         values = {"out": Array("out", (self.n,)), "in": Array("in", (self.n,))}
         new = kernel.rewritten(plan, values | {"n": np.int32(self.n)})
-        shared = plan[0].shared  # it only keeps blocks away, so that a changed text has it, too
+        # Shared memory only limits how many blocks run at a time, of a changed text as well.
+        shared = plan[0].shared
         return tuple(dataclasses.replace(one, shared=shared) for one in new)
 
     def verdict(

@@ -143,8 +143,8 @@ def _distinct(kernels: list[Kernel]) -> list[Kernel]:
 
 
 def _ready_or_not_yet(there: OnDevice, kernel: Kernel) -> Ready | None:
-    """Return the kernel, ready; None for a student's that has not passed yet, and for a library
-    that is not here, which is said.
+    """Return the kernel, ready. Return None for a student's kernel that has not passed, and, with a
+    printed line, for a library that is not installed.
     """
     try:
         return there.ready(kernel)

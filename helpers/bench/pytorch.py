@@ -170,7 +170,7 @@ def networks(
         try:
             yield TorchNetwork(weights, cells, batch, mode, layout, way)
         except RuntimeError as error:
-            print(f"PyTorch, {mode}, {layout}, {way} is left out: {str(error).splitlines()[0]}")
+            print(f"PyTorch, {mode}, {layout}, {way} is left out: {cudnn.first_line(error)}")
 
 
 def _on(torch: Any, stream: Any) -> Any:

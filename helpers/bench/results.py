@@ -173,10 +173,10 @@ class Record:
         if len(rows) > 1:
             keys = dict.fromkeys(key for row in rows for key in row if key not in _NUMBERS)
             apart = [key for key in keys if len({str(row.get(key)) for row in rows}) > 1]
+            entries = f"name one more entry, of {', '.join(apart)}"
+            advice = entries if apart else "no entry tells them apart, so read them by `some`"
             raise KeyError(
-                f"record {self.name} has {quantity(len(rows), 'row')} with {where}: name more "
-                "entries, of "
-                f"{', '.join(apart) or 'nothing that differs'}"
+                f"record {self.name} has {quantity(len(rows), 'row')} with {where}: {advice}"
             )
         return rows[0]
 

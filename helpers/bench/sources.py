@@ -104,8 +104,9 @@ class Kernel:
         """
         if not (self.text or self.options or self.arguments):
             return plan
-        own = {one.name for one in plan} & {self.place} or {plan[-1].name}
-        return tuple(self._instead(one, values) if one.name in own else one for one in plan)
+        names = [one.name for one in plan]
+        place = self.place if self.place in names else names[-1]
+        return tuple(self._instead(one, values) if one.name == place else one for one in plan)
 
     def _instead(self, one: Launch, values: Mapping[str, Any]) -> Launch:
         """Return this kernel's launch in place of the record's."""

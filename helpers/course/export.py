@@ -135,7 +135,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """Return a text that begins like a formula is not to be computed by whatever opens the table.
+    """Return a cell of a table. A text that begins like a formula gets an apostrophe, so that no
+    program computes it.
     """
     if isinstance(value, str):
         value = " ".join(value.split())

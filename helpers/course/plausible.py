@@ -131,7 +131,7 @@ def facts(record: Mapping[str, Any]) -> list[str]:
     capability = claimed.get("compute_capability")
     number = claimed.get("multiprocessors")
     known = _known(name)
-    if known and (capability, number) != (list(known[0]), number if number in known[1] else None):
+    if known and (capability != list(known[0]) or number not in known[1]):
         found.append(
             f"{name} has compute capability {known[0][0]}.{known[0][1]} and "
             f"{' or '.join(map(str, known[1]))} multiprocessors; the record says "

@@ -1,5 +1,4 @@
-"""Exercises whose answer is not a CUDA kernel: labs 400 (C++), 106 (a count of warps), 113
-(an order of streams), 203 (a model of costs) and 502 (a sum over cards). Each has a player.
+"""Exercises whose answer is not a CUDA kernel. Each has a player, in play.py of its folder.
 
 The box gets the student's text and inputs, and gives plain values back: numbers, or a list of
 what was enqueued. What they are worth is found out here, by the exercise, with what the box never

@@ -124,16 +124,15 @@ def _costs(function: Any, calls: Any) -> dict[str, Any]:
     the attributes given.
     """
 
-
-    def costs(rows: Any) -> list[float]:
+    def costs(name: str) -> list[float]:
         return [
             float(function(_Attributes(shape), width, _Attributes(seen)))
-            for shape, width, seen in rows
+            for shape, width, seen in calls[name]
         ]
 
-    made = {"known": costs(calls["known"]), "larger": [], "untimed": [], "said": ""}
+    made = {"known": costs("known"), "larger": [], "untimed": [], "said": ""}
     try:
-        larger, untimed = costs(calls["larger"]), costs(calls["untimed"])
+        larger, untimed = costs("larger"), costs("untimed")
     except (KeyError, IndexError) as error:  # of a table that has no such layer
         return {**made, "said": f"{type(error).__name__}: {error}"}
     return {**made, "larger": larger, "untimed": untimed}
@@ -162,7 +161,7 @@ class _Log:
 
     def _add(self, entry: list[Any]) -> None:
         if len(self.log) >= self.MOST:
-            raise RuntimeError(f"more than {self.MOST:,} calls")
+            raise RuntimeError(f"more than {self.MOST:,} calls: does a loop not end?")
         self.log.append(entry)
 
 
@@ -187,7 +186,9 @@ class _Pipe(_Log):
 
     def _work(self, row: str, piece: int, stream: Any) -> Any:
         if not 0 <= int(piece) < self.pieces:
-            raise IndexError(f"piece {piece} of {self.pieces}")
+            raise IndexError(
+                f"there is no piece {piece}: pieces have the numbers 0 to {self.pieces - 1}"
+            )
         event = _Event(self, self._events)
         self._events += 1
         self._add([row, int(piece), stream.number, event.number])
@@ -256,7 +257,9 @@ class _Cards(_Log):
 
     def _card(self, card: Any) -> int:
         if not 0 <= int(card) < self.count:
-            raise IndexError(f"card {card} of {self.count}")
+            raise IndexError(
+                f"there is no card {card}: cards have the numbers 0 to {self.count - 1}"
+            )
         return int(card)
 
     @staticmethod

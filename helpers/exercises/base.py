@@ -129,18 +129,18 @@ class BaseExercise(abc.ABC):
 class Solution(str):
     """The text of a solution. A notebook that displays it shows a listing in colours."""
 
-    exercise: str  # its title
+    exercise_title: str
 
-    def __new__(cls, text: str, exercise: str) -> Solution:
+    def __new__(cls, text: str, exercise_title: str) -> Solution:
         made = super().__new__(cls, text)
-        made.exercise = exercise
+        made.exercise_title = exercise_title
         return made
 
     @property
     def listing(self) -> Listing:
         """The text with the numbers of its lines."""
         language = "cuda" if self.startswith("%%kernel") else "python"
-        return Listing(f"A solution: {self.exercise}", str(self), language=language)
+        return Listing(f"A solution: {self.exercise_title}", str(self), language=language)
 
     def __repr__(self) -> str:
         return repr(self.listing)

@@ -38,15 +38,15 @@ class Budget:
 
 
 def per_output(space: str, access: str, array: str | None = None, counter: str = "lanes") -> Amount:
-    """Return a counter of one kind of access, divided by the values of the outputs. Without
-    `counter`, threads that take part.
+    """Return a counter of one kind of access, divided by the values of the outputs. By
+    default it counts the threads that take part.
     """
     return lambda case, outcome: outcome.total(counter, space, access, array) / case.count
 
 
 def per_block(space: str, access: str, counter: str = "requests") -> Amount:
-    """Return a counter of one kind of access, divided by the blocks that ran. Without `counter`,
-    requests of warps.
+    """Return a counter of one kind of access, divided by the blocks that ran. By default it
+    counts requests of warps.
     """
     return lambda case, outcome: outcome.total(counter, space, access) / outcome.blocks
 

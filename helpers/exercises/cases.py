@@ -43,9 +43,8 @@ class Case:
     reference and the budgets; budgeted: whether the budgets hold for it; within: the text of a
     kernel that calls the answer's, by the name KERNEL, and is launched in its place; "" for none;
     options: -D in place of those of the cell, where sizes are constants of the source;
-    architecture: for which an answer is compiled once more, to count the operations in that text;
-    mistaken: what comes out if a mistake is made, by the function that says so, of those that were
-    asked.
+    architecture: an answer is compiled for it, too, to count the operations of that PTX, "" for
+    none; mistaken: the outputs of each mistake that was tried, by its function `Mistake.gives`.
     """
 
     title: str

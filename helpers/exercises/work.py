@@ -64,8 +64,8 @@ NO_FLOAT_INDEX = unused(
 
 
 def of_blocks(most: MostOfABlock | None) -> Iterator[Budget]:
-    """Yield the blocks share the work. most: values that one of them may write; None where that is
-    the answer's choice.
+    """Yield the budgets that make the blocks share the work. most: values that one of them may
+    write; None where that is the answer's choice.
     """
     for half, which in enumerate(("0, 2, 4", "1, 3, 5")):
         what = f"of the values are written by blocks {which} ..."
@@ -76,7 +76,9 @@ def of_blocks(most: MostOfABlock | None) -> Iterator[Budget]:
 
 
 def of_warps(most: MostOfABlock) -> Iterator[Budget]:
-    """Yield the warps of a block share its work. most: values that the block may write."""
+    """Yield the budgets that make the warps of a block share its work. most: values that the block
+    may write.
+    """
     for what, of, limit in (
         (
             "values that one warp of block 0 writes",

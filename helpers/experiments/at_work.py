@@ -78,7 +78,7 @@ class Job:
 
     words: what it is. ours: the name of our kernel, "" for CHAIN_CUDA. call: what one types in
     PyTorch. triton: the function of triton_kernels. sizes: of Triton's program, which are all
-    tried. rows, cols, inner: of a product; shape: of a layer; both None for the chain.
+    tried. product: its rows, columns and inner size; shape: of a layer; both None for the chain.
     """
 
     words: str

@@ -96,7 +96,7 @@ def tried(issue: Issue) -> Order | None:
     """
     try:
         return simulated_order(issue)
-    except (ValueError, checking.CheckError):
+    except (streams.OrderError, checking.CheckError):
         return None
 
 

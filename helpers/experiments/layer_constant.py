@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from helpers import tables
+from helpers import limits, tables
 from helpers.bench import layers
 from helpers.bench.sources import Kernel
 from helpers.launch import Plan
-from helpers.limits import CONSTANT_BYTES
 from helpers.problems import conv2d
 from helpers.quantities import percent
 
@@ -29,9 +28,8 @@ FLOAT_BYTES = 4
 # block gets an equal part of 32 KiB. CARVEOUT, in percent, tells the driver how much of it a
 # multiprocessor should have; it takes the next larger of its sizes, 64 KiB.
 HOLDING, CARVEOUT = 32 * 1024, 14
-DRIVER_BYTES, SHARED_UNIT = 1024, 128  # of each block; shared memory is given out in such units
+SHARED_UNIT = 128  # bytes: shared memory is given out in such units
 HELD_BLOCKS = (21, 16, 14, 13, 12, 10, 8, 6)
-MOST_BLOCKS = 32  # that a multiprocessor holds of any kernel
 HELD_LAYER = "layer E2"  # the one that loses
 FEWER_WARPS, MISSING_READS = "fewer warps", "constant reads that miss the cache"  # the suspects
 
@@ -45,7 +43,7 @@ def chunks(maps: int, channels: int, width: int) -> Iterator[tuple[int, int, int
     A launch gets as many whole maps as constant memory holds or, where one map does not fit, as
     many of its channels.
     """
-    most = CONSTANT_BYTES // (FLOAT_BYTES * width**2)  # pairs of a map and a channel
+    most = limits.CONSTANT_BYTES // (FLOAT_BYTES * width**2)  # pairs of a map and a channel
     some_maps, some_channels = max(1, most // channels), min(channels, most)
     for m in range(0, maps, some_maps):
         for c in range(0, channels, some_channels):
@@ -58,7 +56,7 @@ def chunks(maps: int, channels: int, width: int) -> Iterator[tuple[int, int, int
 
 def shared_bytes(blocks: int) -> int:
     """Return the dynamic shared memory of a block if so many fit into HOLDING."""
-    return HOLDING // blocks // SHARED_UNIT * SHARED_UNIT - DRIVER_BYTES
+    return HOLDING // blocks // SHARED_UNIT * SHARED_UNIT - limits.RESERVED_SHARED_BYTES
 
 
 @dataclass(frozen=True)
@@ -119,8 +117,8 @@ def held_table(record: Record, counted: Record) -> str:
         where = {"layer": HELD_LAYER, "blocks": row["blocks"]}
         both = [counted.one(kernel=kernel, **where) for kernel in (BASIC, CONSTANT)]
         warps = " / ".join(percent(one["warps_active"] / 100) for one in both)
-        each = shared_bytes(row["blocks"]) + DRIVER_BYTES
-        room = min(MOST_BLOCKS, both[0]["shared_of_a_multiprocessor"] // each)
+        each = shared_bytes(row["blocks"]) + limits.RESERVED_SHARED_BYTES
+        room = min(limits.MOST_BLOCKS, both[0]["shared_of_a_multiprocessor"] // each)
         timed = (record.one(series=f"held, {kernel}", **where) for kernel in (BASIC, CONSTANT))
         ms = (f"{one['median_ms']:.2f}" for one in timed)
         interval = f"{row['low']:.3f} to {row['high']:.3f}"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 BATCH = 10_000
-WIDE = 20  # times the smallest of some sizes is the largest: their axis is logarithmic
+WIDE = 20  # an axis is logarithmic where its largest value is more than this times the smallest
 PIECE = 250  # images of a piece where the number of streams is swept
 PIECES = (100, 250, 500, 1_000, 2_500, 5_000)  # images of a piece, swept
 TIMELINE_PIECE = 1_000  # images of a piece in the timelines
@@ -46,7 +46,7 @@ CLOCKS = (
 )
 NO_WAIT, _, _, TRUE = CLOCKS
 BUDGET_S = 0.3  # for the samples of a clock
-FEWEST = 6  # the fewest samples of `time_return`
+FEWEST = 6  # samples at least of `time_return` and of `time_elsewhere`, which drops its first one
 
 
 # --------------------------------------------------------------------------------------------------

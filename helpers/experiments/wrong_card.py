@@ -146,7 +146,8 @@ def answer(cuda: Any, compiler: Any, case: str) -> str:
     try:
         said = CASES[case](cuda, here, other)
     except Exception as error:
-        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+        first_line = str(error).partition("\n")[0]
+        return f"{type(error).__name__}: {first_line}"
     finally:
         cuda.Context.pop()
     return said if isinstance(said, str) else "no error"

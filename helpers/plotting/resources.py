@@ -17,8 +17,8 @@ LEAST = 0.01
 
 
 def resource_bars(ax: Axes, found: Bounds, *, most: int = 8, title: str = "") -> Axes:
-    """Return a bar for each resource that a launch asks for: how many microseconds it is busy, at
-    least.
+    """Draw a bar for each resource that a launch asks for: the least time, in microseconds, that it
+    is busy.
 
     found: of `Profile.bounds`. The longest bar is the bound; the others are pale. At most `most`
     resources are drawn, those with the longest bars. It returns ax. Raises ValueError for a number
@@ -39,9 +39,5 @@ def resource_bars(ax: Axes, found: Bounds, *, most: int = 8, title: str = "") ->
     ax.set_xlim(0, 1.3 * factor * bound)
     ax.set_xlabel(f"busy for so long at least, on an {found.device} ({unit})")
     least = f"{ratio_text(factor * bound)} {unit}"
-    said = f"No {found.device} runs {found.kernel} in less than {least}: "
-    return style(ax, title or f"{said}{_cause(found)}")
-
-
-def _cause(found: Bounds) -> str:
-    return f"its {found.largest.title} would be busy all the time"
+    said = f"No {found.device} runs {found.kernel} in less than {least}"
+    return style(ax, title or f"{said}: its {found.largest.title} would be busy all the time")

@@ -109,7 +109,10 @@ CONV1D = (
 
 def conv1d_named(name: str) -> Conv1d:
     """Return the row of kernel ``name`` in CONV1D. Raises KeyError for another name."""
-    return {spec.name: spec for spec in CONV1D}[name]
+    rows = {spec.name: spec for spec in CONV1D}
+    if name not in rows:
+        raise KeyError(f"there is no 1D convolution {name!r}; choose from {', '.join(rows)}")
+    return rows[name]
 
 
 _LOOP_OVER_WEIGHTS = "        for (int j = 0; j < FILTER_WIDTH; ++j) {\n"

@@ -41,6 +41,10 @@ ROWS = ("H2D", "kernel", "D2H")
 Launch = Callable[[int, int, int, Any], None]
 
 
+class OrderError(ValueError):
+    """An issue order that enqueues nothing, or a piece of work twice."""
+
+
 @dataclass(frozen=True)
 class Span:
     """One piece of work in a timeline.
@@ -165,7 +169,7 @@ class Pipeline(DeviceOwner):
             )
             work = self._events[key] = _Work(row, 0, piece, before, after)
         if any(work is one for one in self._issued):
-            raise ValueError(f"{row} of piece {piece} is enqueued already: each needs it once")
+            raise OrderError(f"{row} of piece {piece} is enqueued already: each needs it once")
         work.stream = self._streams.index(stream) + 1
         if work.before is not None:
             work.before.record(stream)
@@ -220,12 +224,14 @@ class Pipeline(DeviceOwner):
         engine for each direction (or one for both). An engine works in the order of issue; it
         begins a piece of work when all work that it depends on is done, which the simulator knows
         from streams and events. Every piece of work takes one step. Raises ValueError on a GPU,
-        which keeps no such account.
+        which keeps no such account, and OrderError where nothing was issued.
         """
-        if not self._issued or not all(hasattr(work.after, "_clock") for work in self._issued):
+        if not self._issued:
+            raise OrderError("no work is enqueued: call h2d(), kernel() and d2h() for each piece")
+        if not all(hasattr(work.after, "_clock") for work in self._issued):
             raise ValueError(
-                "run() something first, by the driver of streams.simulated(): "
-                "only the simulator keeps account of the order"
+                "this driver is a GPU's, and only the simulator keeps account of the order: take "
+                "the driver of streams.simulated()"
             )
         clocks = [work.after._clock for work in self._issued]
         handles = [self._streams[work.stream - 1].handle for work in self._issued]

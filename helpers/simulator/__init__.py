@@ -10,9 +10,7 @@ does not. It has no clock, so it never reports how long a kernel takes.
 
 from __future__ import annotations
 
-import atexit
 import dataclasses
-import gc
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,10 +25,9 @@ except ModuleNotFoundError:
         "environment first (. .venv/bin/activate), which `make env` makes"
     )
 
-from . import compiler_options, instructions, memory
-from .comparison import ProfileComparison, compare
+from . import compiler_options, instructions
 from .faults import LaunchFault, LaunchRefused
-from .findings import Finding, leaked
+from .findings import Finding
 from .launch import CHECKS, Extents, LaunchReport, Watch, extents
 from .launch import launch as run_launch
 from .machine_counters import profile_of
@@ -41,41 +38,19 @@ from .toolchain import CompileFailed
 from .traffic import LineTraffic, Request, Requests
 
 __all__ = [
-    "CompileFailed", "Finding", "LineTraffic", "Profile", "ProfileComparison", "Request",
-    "Requests", "activate", "check", "compare", "execute", "leaks",
-    "profile", "turns",
+    "CompileFailed", "Finding", "LineTraffic", "Profile", "Request", "Requests", "activate",
+    "check", "execute", "profile", "turns",
 ]
 
 
-def activate(report_leaks: bool = False) -> None:
+def activate() -> None:
     """Make `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... find the simulator.
 
-    report_leaks: at the end of the program, delete its variables and print the device memory that
-    is still allocated to standard error: one finding ("leak") for each line that allocated some.
     Raises RuntimeError if the program has already imported the real PyCUDA.
     """
     from . import pycuda_api
 
     pycuda_api.install()
-    if report_leaks:
-        atexit.register(_report_leaks)
-
-
-def leaks() -> tuple[Finding, ...]:
-    """Return one finding for each line of the program that allocated device memory and has not
-    freed it.
-    """
-    gc.collect()
-    return leaked(memory.live())
-
-
-def _report_leaks() -> None:
-    main = vars(sys.modules["__main__"])
-    for name in [name for name in main if not name.startswith("__")]:
-        # The interpreter would delete the variables next. An array that one holds is no leak.
-        del main[name]
-    for finding in leaks():
-        print(finding, file=sys.stderr)
 
 
 def profile(
@@ -188,7 +163,7 @@ def _launch(
     as_written: bool = False,
     **more: Any,
 ) -> tuple[LaunchReport, Kernel, Extents, Extents]:
-    """Compile a source, and runs one launch of its kernel. as_written: of the translation that
+    """Compile a source, and run one launch of its kernel. as_written: of the translation that
     keeps the loops of the source; more: arguments of launch.launch.
     """
     is_name = isinstance(source, str) and "\n" not in source and source.endswith(".cu")

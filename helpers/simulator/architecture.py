@@ -20,7 +20,7 @@ WARP_SIZE = limits.WARP
 REGISTERS = limits.MULTIPROCESSOR_REGISTERS  # one block may have all of them
 # A warp gets its registers in units of 256: ptxas's number for one thread, rounded up to a multiple
 # of 8, times 32.
-REGISTER_UNIT = 8
-MAX_THREADS_PER_MULTIPROCESSOR = 2048
-MAX_BLOCKS_PER_MULTIPROCESSOR = 32
+REGISTER_UNIT = limits.REGISTER_UNIT
+MAX_THREADS_PER_MULTIPROCESSOR = limits.MOST_WARPS * limits.WARP
+MAX_BLOCKS_PER_MULTIPROCESSOR = limits.MOST_BLOCKS
 SECTOR_BYTES = 32  # memory moves whole sectors

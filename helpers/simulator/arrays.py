@@ -4,11 +4,11 @@ shared memory of a launch.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from . import memory
+from .mangled import plain_name
 
 _QUALIFIERS = {"const", "volatile", "__restrict__", "__restrict", "restrict"}
 DYNAMIC_SHARED = "dynamic shared memory"
@@ -96,14 +96,6 @@ def name_arrays(kernel, packed: bytes, names: Mapping[int, str]) -> dict[int, Ar
 def _element(type_text: str) -> str:
     """Return the type that a pointer points to, without qualifiers: "const float*" -> "float"."""
     return " ".join(word for word in type_text.replace("*", " ").split() if word not in _QUALIFIERS)
-
-
-def plain_name(symbol: str) -> str:
-    """Return the source's name of a variable that the compiler does not describe: "_ZZ1kE4tile" is
-    tile (Itanium C++ ABI, 5.1.6).
-    """
-    match = re.search(r"E(\d+)([A-Za-z_]\w*)$", symbol)
-    return match[2][: int(match[1])] if match and symbol.startswith("_ZZ") else symbol.strip("$_")
 
 
 def shared_array(variable, nbytes: int) -> ArrayName:

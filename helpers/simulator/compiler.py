@@ -121,7 +121,7 @@ def compile_source(
     extern_c: bool = False,
     compiler: str = "",
 ) -> Compiled:
-    """Compile CUDA `source`, or takes it from the cache.
+    """Compile CUDA `source`, or take it from the cache.
 
     options: options of nvcc, see compiler_options; file: the source's name in messages, with the
     folder in which the compiler looks for its includes; extern_c: put the source into extern "C",

@@ -124,8 +124,8 @@ def read(options: Sequence[object]) -> Options:
 
 
 def require_folders(options: Sequence[object]) -> None:
-    """Raise ValueError if a folder of -I is missing: a compiler says nothing of it, and miss the
-    headers. Raises CompileFailed as `read` does.
+    """Raise ValueError if a folder of -I is missing: a compiler would not mention it, and would
+    miss the headers. Raises CompileFailed as `read` does.
     """
     for path in read(options).include_paths:
         if not os.path.isdir(path):

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from .dwarf import UNKNOWN, Dwarf, Type
 from .mangled import local_name, plain_name, source_name
-from .ptx.declarations import DebugInfo, Field, KernelInfo, Member, Parameter, Variable
+from .ptx.declarations import DebugInfo, Field, KernelInfo, Parameter, Variable
 from .ptx.parse import Function, Module
 from .ptx.parse import Variable as Symbol
 from .ptx.syntax import TYPE_BYTES
@@ -136,18 +136,12 @@ def _variables(module: Module, dwarf: Dwarf) -> Iterator[Variable]:
                 and (function, name, kind.total) not in static
             ):
                 yield Variable(
-                    name,
-                    frames.get(function, ""),
-                    kind.text,
-                    kind.nbytes,
-                    kind.extents,
-                    "local",
-                    function,
-                    kind.total,
+                    name, frames.get(function, ""), kind.text, kind.nbytes, kind.extents, "local",
+                    function, kind.total,
                 )
 
 
-def _members(variables: Iterable[Variable], dwarf: Dwarf) -> Iterator[Member]:
+def _members(variables: Iterable[Variable], dwarf: Dwarf) -> Iterator[Variable]:
     """Yield the arrays inside variables that are structures."""
     for variable in variables:
         kind = dwarf.structures.get(variable.element)
@@ -156,15 +150,9 @@ def _members(variables: Iterable[Variable], dwarf: Dwarf) -> Iterator[Member]:
             continue
         for name, offset, inner in kind.members:
             if name and inner.extents and inner.nbytes and offset + inner.total <= variable.size:
-                yield Member(
-                    f"{variable.name}.{name}",
-                    variable.symbol,
-                    offset,
-                    inner.text,
-                    inner.nbytes,
-                    inner.extents,
-                    variable.space,
-                    variable.function,
+                yield Variable(
+                    f"{variable.name}.{name}", variable.symbol, inner.text, inner.nbytes,
+                    inner.extents, variable.space, variable.function, inner.total, offset=offset,
                 )
 
 

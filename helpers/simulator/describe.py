@@ -97,7 +97,7 @@ class _Describer(BarrierWords, EndingWords):
 
     def finding(self) -> Finding:
         kind, words = _KINDS[Kind(self.raw.kind)]
-        index, name, message, cause = words(self)
+        message, cause, name, index = words(self)
         lines = dict.fromkeys(n for n in (self.other_line, self.line) if n)
         texts = {n: self.source[n - 1].strip() for n in lines if n <= len(self.source)}
         return Finding(
@@ -118,22 +118,17 @@ class _Describer(BarrierWords, EndingWords):
             return self.use_after_free(*freed)
         if (wild := self.dead_pointer()) is not None or self.array is None or self.is_far():
             return self.wild_pointer(wild)
-        index, element = self.element()
-        size = (
-            ""
-            if self.raw.size == (self.array.element_bytes or self.raw.size)
-            else f"{quantity(self.raw.size, 'byte')} at "
-        )
-        message = f"{self.does()} {size}{element}, but {self.extent()}"
+        index = self.index()
+        is_whole = self.raw.size == (self.array.element_bytes or self.raw.size)
+        size = "" if is_whole else f"{self.size()} at "
+        message = f"{self.does()} {size}{self.element()}, but {self.extent()}"
         if isinstance(index, int) and 2**31 <= index < 2**32:
             wrapped = f"{index:,} is {index - 2**32} as an unsigned number"
             cause = (
                 f"{wrapped}: threadIdx and blockIdx are unsigned, so make the index an int first."
             )
         elif isinstance(index, int) and -(2**31) <= index < -(2**27):
-            cause = (
-                f"{index:,} is {index + 2**32:,} as an int that has overflowed: {WIDER_PRODUCT}"
-            )
+            cause = f"{index:,} is {index + 2**32:,} as an int that has overflowed: {WIDER_PRODUCT}"
         elif isinstance(index, int) and self.wraps_as_short(index):
             cause = (
                 f"{index:,} is {index + 2**16:,} as a short, which counts to 32,767: make the "
@@ -164,7 +159,7 @@ class _Describer(BarrierWords, EndingWords):
             )
         else:
             cause = TOO_SMALL
-        return index, self.array.name, message, cause
+        return self.of_element(message, cause)
 
     def cause_of_little_shared(self) -> str:
         """Return the cause of an access past the dynamic shared memory."""
@@ -186,15 +181,12 @@ class _Describer(BarrierWords, EndingWords):
 
     def wild_pointer(self, name: str | None) -> Words:
         what = f"{name} points to no array of the device" if name else "outside every array"
-        message = (
-            f"{self.does()} {quantity(self.raw.size, 'byte')} at address {self.address():#x}, "
-            f"{what}"
-        )
+        message = f"{self.does()} {self.size()} at address {self.address():#x}, {what}"
         cause = (
             "No array is there: is the pointer uninitialised, a host pointer, or one to an array "
             "that has been freed?"
         )
-        return None, name, message, cause
+        return Words(message, cause, name)
 
     def use_after_free(self, start: int, nbytes: int, file: str, line: int) -> Words:
         names = self.pointing_into(start, nbytes)
@@ -202,14 +194,14 @@ class _Describer(BarrierWords, EndingWords):
         where = f"{name}, an array" if name else "an array"
         origin = f" (allocated at {Path(file).name}:{line})" if file else ""
         message = (
-            f"{self.does()} {quantity(self.raw.size, 'byte')} of {where} of "
+            f"{self.does()} {self.size()} of {where} of "
             f"{quantity(nbytes, 'byte')} that has been freed{origin}"
         )
         cause = (
             "Free an array after the last kernel that uses it; keep a reference to it in Python "
             "until then."
         )
-        return None, name, message, cause
+        return Words(message, cause, name)
 
     def null_pointer(self) -> Words:
         nulls = [name for name, address in self.scene.pointers.items() if address == 0]
@@ -219,7 +211,7 @@ class _Describer(BarrierWords, EndingWords):
         pointer = f"{name} is a null pointer" if name else "a null pointer"
         size = self.raw.size
         message = (
-            f"{self.does()} {quantity(size, 'byte')} at address {self.raw.offset:#x}, outside "
+            f"{self.does()} {self.size()} at address {self.raw.offset:#x}, outside "
             f"every array: {pointer}"
         )
         cause = (
@@ -237,40 +229,37 @@ class _Describer(BarrierWords, EndingWords):
                 "curandMakeMTGP32KernelState, and PyCUDA does not have that: take another state, "
                 "such as curandStatePhilox4_32_10_t, and call curand_init in a kernel."
             )
-        return (self.raw.offset // size if name and size else None), name, message, cause
+        return Words(message, cause, name, self.raw.offset // size if name and size else None)
 
     def device_heap(self) -> Words:
         state, nbytes = self.machine_text().split()
         block = f"the {quantity(int(nbytes), 'byte')} that malloc or new gave the kernel"
         if state == "freed":
             message = (
-                f"{self.does()} {quantity(self.raw.size, 'byte')} of {block}, after they were freed"
+                f"{self.does()} {self.size()} of {block}, after they were freed"
             )
             cause = (
                 "Free memory of the device's heap after its last use: if other threads use it, "
                 "too, all must meet at a barrier first."
             )
-            return None, None, message, cause
-        message = (
-            f"{self.does()} {quantity(self.raw.size, 'byte')} at byte {self.raw.offset:,} of "
-            f"{block}"
-        )
+            return Words(message, cause)
+        message = f"{self.does()} {self.size()} at byte {self.raw.offset:,} of {block}"
         cause = (
             "Is the index off by one, or the size given in elements? malloc takes bytes: "
             "count * sizeof(type)."
         )
-        return None, None, message, cause
+        return Words(message, cause)
 
     def heap_leak(self) -> Words:
         message = (
-            f"{self.who(self.raw.here)} does not free the {quantity(self.raw.size, 'byte')} that "
+            f"{self.who()} does not free the {self.size()} that "
             "malloc or new gave it here, and nothing points to them when the kernel ends"
         )
         cause = (
             "What malloc and new give stays taken after the kernel, until the device's heap (8 MB) "
             "is full: free or delete it, or keep its address in an array for a later kernel."
         )
-        return None, None, message, cause
+        return Words(message, cause)
 
     def no_dynamic_shared(self) -> Words:
         name = "/".join(self.scene.dynamic_names) or None
@@ -280,20 +269,21 @@ class _Describer(BarrierWords, EndingWords):
             "An `extern __shared__` array has the bytes that the launch asks for: give "
             "shared=<bytes> beside grid and block."
         )
-        return None, name, message, cause
+        return Words(message, cause, name)
 
     def overlap(self) -> Words:
         here, other = self.raw.here, self.raw.other
         self.other_line = self.line_of(other)
         read, written = (self.extern_array(int(place.pc)) for place in (here, other))
         if read is None or written is None:
-            return None, None, f"{self.does()} what another array has replaced", ""
+            return Words(f"{self.does()} what another array has replaced", "")
         index, there = (self.offset // (one.element_bytes or 1) for one in (read, written))
         message = (
             f"{self.does()} {read.name}[{index}], in whose place {self.other_thread(other, True)} "
             f"has written {written.name}[{there}] at line {self.other_line}"
         )
-        return index, read.name, message, self.cause_of_one_address(read.name, written.name)
+        cause = self.cause_of_one_address(read.name, written.name)
+        return Words(message, cause, read.name, index)
 
     def cause_of_one_address(self, first: str, second: str) -> str:
         """Return the cause of a fault between two `extern __shared__` arrays."""
@@ -315,39 +305,38 @@ class _Describer(BarrierWords, EndingWords):
                 f"{name} has {quantity(axis.extents[0], 'element')} ({name}[0] to "
                 f"{name}[{axis.extents[0] - 1}])"
             )
-            message = f"{self.who(self.raw.here)} uses {name}[{index}]{signed}, but {extent}"
-            return index, name, message, TOO_SMALL
+            message = f"{self.who()} uses {name}[{index}]{signed}, but {extent}"
+            return Words(message, TOO_SMALL, name, index)
         extents = "".join(f"[{extent}]" for extent in axis.extents[axis.axis :])
         declared = f"{axis.element} {extents}".strip()
         message = (
-            f"{self.who(self.raw.here)} uses index {index}{signed} on {name}, on an axis declared "
-            f"as {declared}"
+            f"{self.who()} uses index {index}{signed} on {name}, on an axis declared as {declared}"
         )
         cause = "The index leaves its axis; inside a larger array it touches the next row unseen."
-        return index, name, message, cause
+        return Words(message, cause, name, index)
 
     def local_overrun(self) -> Words:
         name = self.local_name()
         what = (
             f"past the end of the local array {name}" if name else "past the end of a local array"
         )
-        message = f"{self.does()} {quantity(self.raw.size, 'byte')} {what}"
+        message = f"{self.does()} {self.size()} {what}"
         if self.machine_text() != "gap":
             message += ", outside the thread's local memory"
-        return None, name, message, "Is the array declared too small, or the index off by one?"
+        return Words(message, "Is the array declared too small, or the index off by one?", name)
 
     def local_of_another(self) -> Words:
         if self.local_name(described=True) is not None:
             return self.local_overrun()
         message = (
-            f"{self.does()} {quantity(self.raw.size, 'byte')} through a pointer to a local "
+            f"{self.does()} {self.size()} through a pointer to a local "
             f"variable of lane {self.offset} of its warp"
         )
         cause = (
             "A local variable belongs to one thread: hand values over in shared memory, or by a "
             "shuffle."
         )
-        return None, None, message, cause
+        return Words(message, cause)
 
     def index_overflow(self) -> Words:
         exact, compiled = self.raw.offset, self.kernel.compiled
@@ -362,9 +351,9 @@ class _Describer(BarrierWords, EndingWords):
             name, what = None, f"the number {exact:,}"
         wrapped = (exact + 2**31) % 2**32 - 2**31
         message = (
-            f"{self.who(self.raw.here)} computes {what} in 32 bits, where it wraps to {wrapped:,}"
+            f"{self.who()} computes {what} in 32 bits, where it wraps to {wrapped:,}"
         )
-        return exact, name, message, f"{OVERFLOWN}: {WIDER_PRODUCT}"
+        return Words(message, f"{OVERFLOWN}: {WIDER_PRODUCT}", name, exact)
 
     def dead_local(self) -> Words:
         known = lifetimes.variable_of_life(self.kernel.compiled.ptx, self.raw.offset)
@@ -373,24 +362,22 @@ class _Describer(BarrierWords, EndingWords):
             name, line = known
             what, it = f"{name}, a local variable of line {line}", name
         message = (
-            f"{self.does()} {quantity(self.raw.size, 'byte')} of {what}, through a pointer, after "
+            f"{self.does()} {self.size()} of {what}, through a pointer, after "
             f"the block that declares {it} has ended"
         )
         cause = (
             f"{ENDED_BLOCK}, and its memory may hold other values then: "
             f"declare {it} before the block, or copy the value."
         )
-        return None, name, message, cause
+        return Words(message, cause, name)
 
     def misaligned(self) -> Words:
         size = self.raw.size
-        index, element = self.element() if self.array else (None, f"address {self.address():#x}")
-        message = (
-            f"{self.does()} {quantity(size, 'byte')} at {element}, which is not {size}-byte aligned"
-        )
+        at = self.element(f"address {self.address():#x}")
+        message = f"{self.does()} {self.size()} at {at}, which is not {size}-byte aligned"
         what = "vector" if self.array is None or size > self.array.element_bytes else "value"
         cause = (
-            f"A {what} of {quantity(size, 'byte')} must start at a multiple of its size; a GPU "
+            f"A {what} of {self.size()} must start at a multiple of its size; a GPU "
             "ends the launch here."
         )
         if self.kernel.operation_at(self.raw.here.pc).startswith("ldmatrix"):
@@ -403,41 +390,39 @@ class _Describer(BarrierWords, EndingWords):
                 " In the dynamic shared memory, put the arrays with the widest elements first, or "
                 "round the start of each up to a multiple of its elements."
             )
-        return index, self.array.name if self.array else None, message, cause
+        return self.of_element(message, cause)
 
     def read_only(self) -> Words:
         cause = "Constant memory is written by the host, with memcpy_htod to the symbol's address."
         if self.array is None:
-            return None, None, f"{self.does()} constant memory", cause
-        index, element = self.element()
-        message = f"{self.who(self.raw.here)} writes {element} in constant memory"
-        return index, self.array.name, message, cause
+            return Words(f"{self.does()} constant memory", cause)
+        return self.of_element(f"{self.who()} writes {self.element()} in constant memory", cause)
 
     def uninitialised(self) -> Words:
         if self.array is None and self.raw.region:
             message = (
-                f"{self.does()} {quantity(self.raw.size, 'byte')} of the memory that malloc or new "
+                f"{self.does()} {self.size()} of the memory that malloc or new "
                 "gave, which nothing has written"
             )
             cause = (
                 "malloc and new give leftovers, not zeros: set each element before its first use."
             )
-            return None, None, message, cause
+            return Words(message, cause)
         if self.array is None or self.array.space == "local":
             name = self.local_name() or self.unset_name()
             if name is None and self.text_of_line().strip().startswith("}"):
                 message = (
-                    f"{self.who(self.raw.here)} comes to the end of a function without a return, "
+                    f"{self.who()} comes to the end of a function without a return, "
                     "and uses its value"
                 )
                 cause = (
                     "Every way through a function that has a value must end with a return: which "
                     "case is left out?"
                 )
-                return None, None, message, cause
+                return Words(message, cause)
             message = f"{self.does()} {name or 'a local variable'}, which nothing has written"
-            return None, name, message, LOCAL_LEFTOVERS
-        index, element = self.element()
+            return Words(message, LOCAL_LEFTOVERS, name)
+        element = self.element()
         if self.array.space == "constant":
             name = self.array.name
             message = f"{self.does()} {element}, but nothing has set the __constant__ {name}"
@@ -445,7 +430,7 @@ class _Describer(BarrierWords, EndingWords):
                 f'Copy its values before the launch: memcpy_htod(module.get_global("{name}")[0], '
                 "values)."
             )
-            return index, name, message, cause
+            return self.of_element(message, cause)
         if self.array.space == "shared":
             message = f"{self.does()} {element}, which nothing has written"
             setter = setter_just_before(self.kernel, int(self.raw.here.pc))
@@ -456,17 +441,17 @@ class _Describer(BarrierWords, EndingWords):
                     f"Line {setter} sets it, but perhaps later and in another thread: a "
                     "__syncthreads() is missing between the two lines."
                 )
-                return index, self.array.name, message, cause
+                return self.of_element(message, cause)
             cause = (
                 f"{SHARED_LEFTOVERS}, not zeros: was a part (a halo?) left out when it was filled?"
             )
-            return index, self.array.name, message, cause
+            return self.of_element(message, cause)
         message = f"{self.does()} {self.part_of(element)}, which nothing has written"
         if (missing := self.unwritten_bytes()) is not None:
             message = (
                 f"{self.does()} {self.part_of(element)}, of which nothing has written {missing}"
             )
-        return index, self.array.name, message, self.cause_of_unfilled()
+        return self.of_element(message, self.cause_of_unfilled())
 
     def part_of(self, element: str) -> str:
         """Return the bytes of an element that the access reads, if they are not all of it."""
@@ -510,9 +495,8 @@ class _Describer(BarrierWords, EndingWords):
         )
 
     def never_set(self) -> Words:
-        index, name, _, cause = self.uninitialised()
-        message = f"{self.does()} {self.element()[1]}, {NEVER_SET}"
-        return index, name, message, cause
+        message = f"{self.does()} {self.element()}, {NEVER_SET}"
+        return self.uninitialised()._replace(message=message)
 
     def race(self) -> Words:
         here, other = self.raw.here, self.raw.other
@@ -520,13 +504,12 @@ class _Describer(BarrierWords, EndingWords):
         if not self.is_of_unknown_block(other):  # otherwise the place is one of this block
             self.other_line = self.line_of(other)
             at = f" at line {self.other_line}"
-        index, element = self.element() if self.array else (None, "the same bytes")
+        element = self.element("the same bytes")
         same_block = tuple(here.block) == tuple(other.block)
         between = "with no barrier between them" if same_block else "and nothing orders two blocks"
         first = f"{self.other_thread(other, same_block)} {_PAST[other.access]}"
         message = f"{self.does()} {element}, which {first}{at}, {between}"
-        name = self.array.name if self.array else None
-        return index, name, message, self.cause_of_race(same_block)
+        return self.of_element(message, self.cause_of_race(same_block))
 
     def cause_of_race(self, same_block: bool) -> str:
         if (names := self.one_memory()) is not None:
@@ -626,20 +609,18 @@ class _Describer(BarrierWords, EndingWords):
         )
 
     def async_read(self) -> Words:
-        index, element = self.element() if self.array else (None, "shared memory")
-        name = self.array.name if self.array else None
+        element = self.element("shared memory")
         event = self.machine_text()
         if event and event != _UNORDERED:
-            who = self.who(self.raw.here)
-            message = f"{who} starts an asynchronous bulk copy of {element}, but {event}"
-            return index, name, message, self.cause_of_bulk_copy(self.raw.here.access == 1)
+            message = f"{self.who()} starts an asynchronous bulk copy of {element}, but {event}"
+            return self.of_element(message, self.cause_of_bulk_copy(self.raw.here.access == 1))
         self.other_line = self.line_of(self.raw.other)
         if self.raw.other.access == 0:
             message = (
                 f"{self.does()} {element}, which the asynchronous copy of line {self.other_line} "
                 "may still be reading"
             )
-            return index, name, message, self.cause_of_bulk_copy(False)
+            return self.of_element(message, self.cause_of_bulk_copy(False))
         message = (
             f"{self.does()} {element}, which the asynchronous copy of line {self.other_line} may "
             "not have filled yet"
@@ -661,7 +642,7 @@ class _Describer(BarrierWords, EndingWords):
                 "the copy brings, wait for the copy (__pipeline_wait_prior, consumer_wait() ...), "
                 "and then meet."
             )
-        return index, name, message, cause
+        return self.of_element(message, cause)
 
     def cause_of_bulk_copy(self, fills_shared: bool) -> str:
         if fills_shared:
@@ -678,20 +659,20 @@ class _Describer(BarrierWords, EndingWords):
 
     def async_proxy(self) -> Words:
         self.other_line = self.line_of(self.raw.other)
-        index, element = self.element() if self.array else (None, "shared memory")
+        element = self.element("shared memory")
         if self.machine_text() == "mbarrier":
-            return self.unseen_mbarrier(index, element)
+            return self.unseen_mbarrier(element)
         missed = f"which may not see the store of line {self.other_line}"
-        message = f"{self.who(self.raw.here)} starts a bulk copy of {element}, {missed}"
+        message = f"{self.who()} starts a bulk copy of {element}, {missed}"
         cause = (
             "A bulk copy reads past the threads' caches: fence.proxy.async must come after the "
             "stores and before the barrier."
         )
-        return index, self.array.name if self.array else None, message, cause
+        return self.of_element(message, cause)
 
-    def unseen_mbarrier(self, index: int | tuple[int, ...] | None, element: str) -> Words:
+    def unseen_mbarrier(self, element: str) -> Words:
         message = (
-            f"{self.who(self.raw.here)} starts a bulk copy that signals the mbarrier {element}, "
+            f"{self.who()} starts a bulk copy that signals the mbarrier {element}, "
             f"but the copy engine may not see the mbarrier.init of line {self.other_line}"
         )
         cause = (
@@ -699,7 +680,7 @@ class _Describer(BarrierWords, EndingWords):
             "show it to the copy engine: fence.proxy.async, or fence.mbarrier_init, after the "
             "mbarrier.init and before the barrier or the copy."
         )
-        return index, self.array.name if self.array else None, message, cause
+        return self.of_element(message, cause)
 
 
 # By the machine's kind: the kind that a reader sees, and the method that words it.

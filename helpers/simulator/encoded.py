@@ -31,7 +31,6 @@ from .ptx import parse
 from .ptx.apart import told_apart
 from .ptx.axes import Axis, Checked
 from .ptx.control import reached
-from .ptx.declarations import Member, Variable
 from .ptx.encode import (
     BUILTINS,
     FUNCTION_ADDRESS,
@@ -172,7 +171,7 @@ def _checked(compiled: Compiled) -> Checked:
     parameters = {
         kernel.mangled: [one.name for one in kernel.parameters] for kernel in compiled.kernels
     }
-    declared: list[Variable | Member] = [*compiled.debug.variables, *compiled.debug.members]
+    declared = [*compiled.debug.variables, *compiled.debug.members]
     source = without_comments(compiled.source)
     fields = compiled.debug.fields
     return Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file, fields)

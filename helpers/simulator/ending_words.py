@@ -20,16 +20,16 @@ class EndingWords(FindingFacts):
     """One method for each kind of finding that ends a launch."""
 
     def runaway(self) -> Words:
-        who, progress = self.who(self.raw.here), self.scene.progress
+        who, progress = self.who(), self.scene.progress
         if progress is None:
             message = f"{who} was still running when the launch was stopped"
-            return None, None, message, "Does this loop end for every thread?"
+            return Words(message, "Does this loop end for every thread?")
         how_far = progress.words()
         is_stuck = progress.idle >= progress.each
         wait = wait_in_loop(self.kernel, self.raw.here.pc) if is_stuck else Wait.NOBODY
         if is_stuck and (call := self.library_wait()) is not None:
             message = f"{who} still waited in {call}(), {how_far}"
-            return None, None, message, self.cause_of_library_wait(call)
+            return Words(message, self.cause_of_library_wait(call))
         if wait != Wait.NOBODY:
             message = f"{who} still waited in this loop for another thread, {how_far}"
             later = progress.blocks - progress.done - 1
@@ -41,7 +41,7 @@ class EndingWords(FindingFacts):
                     "not ended "
                     "may last for ever. Let a block wait for earlier ones only, or use two kernels."
                 )
-            return None, None, message, cause
+            return Words(message, cause)
         if progress.is_slow:
             message = (
                 f"the launch was stopped at its time limit {how_far}; nothing says that it would "
@@ -52,14 +52,14 @@ class EndingWords(FindingFacts):
                 f"(--time-limit in a shell, HALO_TIME_LIMIT={progress.needed} in the environment "
                 "of a program with PyCUDA), a smaller size, or sample_every to a profile."
             )
-            return None, None, message, cause
+            return Words(message, cause)
         message = f"{who} was still running when the launch was stopped {how_far}"
         cause = (
             "Does this loop end for every thread? If it does and only takes long, give a larger "
             "time_limit (--time-limit in a shell, HALO_TIME_LIMIT in the environment of a program "
             "with PyCUDA) or a smaller size."
         )
-        return None, None, message, cause
+        return Words(message, cause)
 
     def library_wait(self) -> str | None:
         """Return the function of a cuda::barrier or cuda::pipeline in which the thread waits, None
@@ -88,34 +88,34 @@ class EndingWords(FindingFacts):
         )
 
     def assertion(self) -> Words:
-        message = f"{self.who(self.raw.here)} found this to be false: {self.machine_text()}"
+        message = f"{self.who()} found this to be false: {self.machine_text()}"
         cause = (
             "The launch ends here, as on a GPU: what the kernel takes for granted does not hold "
             "for this thread."
         )
-        return None, None, message, cause
+        return Words(message, cause)
 
     def trap(self) -> Words:
-        message = f"{self.who(self.raw.here)} ends the launch: it has come to a trap"
+        message = f"{self.who()} ends the launch: it has come to a trap"
         cause = (
             "Either it calls __trap(), or the compiler has seen that what stands here is undefined "
             "in C++: a function that ends "
             "without its `return`, a store through a null pointer or into a constant."
         )
-        return None, None, message, cause
+        return Words(message, cause)
 
     def stack_overflow(self) -> Words:
-        message = f"{self.who(self.raw.here)} calls itself deeper than its stack reaches"
+        message = f"{self.who()} calls itself deeper than its stack reaches"
         cause = (
             "Does the recursion end for every thread? A GPU's stack is small: write deep "
             "recursions as loops."
         )
-        return None, None, message, cause
+        return Words(message, cause)
 
     def stack_limit(self) -> Words:
         message = (
-            f"{self.who(self.raw.here)} calls itself so deep that it needs at least "
-            f"{quantity(self.raw.size, 'byte')} of stack, and has {self.raw.offset:,}"
+            f"{self.who()} calls itself so deep that it needs at least "
+            f"{self.size()} of stack, and has {self.raw.offset:,}"
         )
         enough = 1 << (int(self.raw.size) - 1).bit_length()
         cause = (
@@ -124,7 +124,7 @@ class EndingWords(FindingFacts):
             f"pycuda.driver.Context.set_limit(pycuda.driver.limit.STACK_SIZE, {enough}), or write "
             "the recursion as a loop."
         )
-        return None, None, message, cause
+        return Words(message, cause)
 
     def wild_call(self) -> Words:
         target = self.machine_text() or "an address where no function is"
@@ -132,8 +132,8 @@ class EndingWords(FindingFacts):
             "Is the function pointer (or the object with the virtual function) uninitialised, read "
             "past the end of a table, or was it made on the host?"
         )
-        message = f"{self.who(self.raw.here)} calls a function through {target}"
-        return None, None, message, cause
+        message = f"{self.who()} calls a function through {target}"
+        return Words(message, cause)
 
     def fault(self) -> Words:
         cause = (
@@ -170,4 +170,4 @@ class EndingWords(FindingFacts):
             )
             if (call := self.library_wait()) is not None:
                 cause = f"A GPU waits for ever. {self.cause_of_library_wait(call)}"
-        return None, None, f"{self.who(self.raw.here)} {self.machine_text()}", cause
+        return Words(f"{self.who()} {self.machine_text()}", cause)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from helpers.quantities import quantity
 
@@ -109,8 +110,13 @@ class Scene:
     progress: Progress | None = None
 
 
-# The parts of a finding: the index, the array's name, the message, and the usual cause.
-Words = tuple[int | tuple[int, ...] | None, str | None, str, str]
+class Words(NamedTuple):
+    """A finding in words. cause: the usual one; name, at: an array and its index, if known."""
+
+    message: str
+    cause: str
+    name: str | None = None
+    at: int | tuple[int, ...] | None = None
 
 
 class FindingFacts:
@@ -145,12 +151,18 @@ class FindingFacts:
         x, y, _ = self.scene.block
         return (place.thread % x, place.thread // x % y, place.thread // (x * y))
 
-    def who(self, place: Place) -> str:
-        return f"thread {self.thread(place)} of block {tuple(place.block)}"
+    def who(self, place: Place | None = None) -> str:
+        """Return a thread and its block, by default those of the access."""
+        at = self.raw.here if place is None else place
+        return f"thread {self.thread(at)} of block {tuple(at.block)}"
 
     def does(self) -> str:
         """Return the thread and its verb: "thread (0, 0, 0) of block (0, 0, 0) reads"."""
-        return f"{self.who(self.raw.here)} {_VERBS[self.raw.here.access]}"
+        return f"{self.who()} {_VERBS[self.raw.here.access]}"
+
+    def size(self) -> str:
+        """Return the size of the access: "4 bytes"."""
+        return quantity(self.raw.size, "byte")
 
     def is_of_unknown_block(self, other: Place) -> bool:
         """Return whether only this is known of the other access: another block made it."""
@@ -216,13 +228,21 @@ class FindingFacts:
             flat //= extent
         return tuple(reversed(axes))
 
-    def element(self) -> tuple[int | tuple[int, ...], str]:
-        index = self.index()
-        array = self.known_array()
+    def element(self, otherwise: str | None = None) -> str:
+        """Return the element as C writes it; otherwise: if the array is not known."""
+        if self.array is None and otherwise is not None:
+            return otherwise
+        index, array = self.index(), self.known_array()
         if index == 0 and not array.extents and array.element_bytes and array.space != "global":
-            return index, array.name  # a variable that is no array
+            return array.name  # a variable that is no array
         subscript = "".join(f"[{i}]" for i in index) if isinstance(index, tuple) else f"[{index}]"
-        return index, f"{array.name}{subscript}"
+        return f"{array.name}{subscript}"
+
+    def of_element(self, message: str, cause: str) -> Words:
+        """Return the words of a finding at the accessed element."""
+        if self.array is None:
+            return Words(message, cause)
+        return Words(message, cause, self.array.name, self.index())
 
     def extern_array(self, pc: int) -> Variable | None:
         """Return the `extern __shared__` array that an instruction accesses, None if it is not
@@ -412,7 +432,7 @@ class FindingFacts:
         if self.array is None or found is None:
             return None
         if (element := self._updated_element()) is None:
-            return self.element()[1], f"{found.function}(...)"
+            return self.element(), f"{found.function}(...)"
         is_pointer = element.lstrip("( ").startswith("*")
         text = element.strip(" *()") if is_pointer else element
         return text, f"{found.function}({'' if is_pointer else '&'}{text}, ...)"
@@ -431,7 +451,7 @@ class FindingFacts:
         is_searched = has_atomic and written and comes_from_memory(self.kernel, here, other)
         if not is_searched and not is_contended(self.kernel, here, other):
             return None
-        return written.pop() if len(written) == 1 else self.element()[1]
+        return written.pop() if len(written) == 1 else self.element()
 
     def _elements_in(self, line: int) -> set[str]:
         """Return the elements of the accessed array in a line of the source, as it writes them."""

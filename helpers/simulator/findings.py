@@ -5,15 +5,11 @@ for files.
 from __future__ import annotations
 
 import html
-import linecache
 import re
 import textwrap
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
-
-from helpers.quantities import quantity
 
 LONGEST_TEXT, MOST_SOURCE_LINES = 2_000, 50  # of a finding that comes from a file
 LINE = 100  # characters in a line of text; so many fit beside the file browser on a small screen
@@ -181,36 +177,6 @@ def finding_of_launch(
         kind, message, compiled.file, line, severity=severity, cause=cause, source_lines=texts,
         **more,
     )
-
-
-def leaked(live: Iterable[tuple[int, str, int]]) -> tuple[Finding, ...]:
-    """Return one finding for each line whose allocations are not freed; live: (nbytes, file, line)
-    of each live allocation.
-    """
-    by_line: dict[tuple[str, int], list[int]] = {}
-    for nbytes, file, line in live:
-        by_line.setdefault((file, line), []).append(nbytes)
-    findings = []
-    for (file, line), sizes in by_line.items():
-        several = (
-            f"{quantity(len(sizes), 'allocation')}, {quantity(sum(sizes), 'byte')} in all,"
-            if len(sizes) > 1
-            else f"{quantity(sizes[0], 'byte')}"
-        )
-        message = f"{several} of device memory allocated here were not freed"
-        cause = (
-            "Does a growing list, a reference cycle or a variable of a module still refer to it? "
-            "Free it, or delete the reference."
-        )
-        text = linecache.getline(file, line).strip()
-        texts = {line: text} if text else {}
-        where = Path(file).name if file else ""
-        findings.append(
-            Finding(
-                "leak", message, where, line, severity="warning", cause=cause, source_lines=texts
-            )
-        )
-    return tuple(findings)
 
 
 def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -396,11 +362,7 @@ def _behind_parting(findings: list[Finding]) -> list[Finding]:
     The race's finding says what follows.
     """
     races = [f for f in findings if f.kind == "race" and _parts(f)]
-    missed = [
-        f
-        for f in findings
-        if f.kind == "barrier" or _is_of_other_way(f)
-    ]
+    missed = [f for f in findings if f.kind == "barrier" or _is_of_other_way(f)]
     if not races or not any(f.kind == "barrier" for f in missed):
         return findings
     race = races[0]

@@ -51,7 +51,7 @@ def plain_name(symbol: str) -> str:
     if inside := local_name(symbol):
         return inside[1]
     parts = nested_name(symbol)
-    return parts[-1] if parts else symbol
+    return parts[-1].strip("$") if parts else symbol
 
 
 def source_name(mangled: str, own: str) -> str:

@@ -185,13 +185,6 @@ def device_of(address: int) -> int | None:
         return _places.get(entry[2], 0) if entry else None
 
 
-def live() -> tuple[tuple[int, str, int], ...]:
-    """Return (nbytes, file, line) of each live allocation, oldest first; the line is that of the
-    program which allocated it.
-    """
-    return tuple(_live.values())
-
-
 def freed_at(address: int) -> tuple[int, int, str, int] | None:
     """Return (start, nbytes, file, line) of the freed array that held `address`, None if there is
     none.

@@ -17,10 +17,10 @@ from helpers.quantities import quantity
 
 from . import assembly, compiler, encoded
 from .architecture import MAX_CONSTANT, MAX_STATIC_SHARED
-from .arrays import plain_name
 from .compiler import Compiled, KernelInfo, Parameter, Variable
 from .faults import OutOfMemory
 from .library import door, machine, operation_names
+from .mangled import plain_name
 from .ptx import gaps
 from .ptx.axes import Axis
 from .ptx.encode import Program
@@ -43,21 +43,10 @@ class UnknownKernel(KeyError):
 
 
 @dataclass(frozen=True)
-class Global:
-    """A `__constant__` or `__device__` variable; memory.write can write to its address. symbol: its
-    name in PTX.
-    """
+class Global(Variable):
+    """A `__constant__` or `__device__` variable; memory.write can write to its address."""
 
-    name: str
-    address: int
-    nbytes: int
-    space: str
-    symbol: str = ""
-    element: str = ""
-    element_bytes: int = 1
-    extents: tuple[int, ...] = ()
-    layout: str = ""
-    used: str = ""  # as of a Parameter
+    address: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,24 +391,12 @@ class Module:
             machine().halo_mark_initialised(address, variable.size)
 
     def _describe(self, variable: PtxVariable, address: int) -> Global:
-        space, symbol = "constant" if variable.space == "const" else "device", variable.name
+        symbol, size = variable.name, variable.size
         known = self.variables.get(symbol)
         if known is None:  # a table or string that the compiler made of constants
-            return Global(
-                plain_name(symbol), address, variable.size, space, symbol, "", 1, (variable.size,)
-            )
-        return Global(
-            known.name,
-            address,
-            variable.size,
-            space,
-            symbol,
-            known.element,
-            known.element_bytes,
-            known.extents,
-            known.layout,
-            known.used,
-        )
+            space = "constant" if variable.space == "const" else "device"
+            known = Variable(plain_name(symbol), symbol, "", 1, (size,), space, size=size)
+        return Global(**vars(known), address=address)
 
     def _kernel(self, info: KernelInfo) -> Kernel:
         return Kernel(

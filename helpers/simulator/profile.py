@@ -171,9 +171,7 @@ class Profile:
         """Return sentences on the counters: for each kind of access the most important line first;
         () for a kernel without traffic.
         """
-        return tuple(
-            sentences(self.lines, self.control, self.runtime_calls, self.parted_recursion)
-        )
+        return tuple(sentences(self.lines, self.control, self.runtime_calls, self.parted_recursion))
 
     def to_dict(self) -> dict:
         """Return plain values for a file: counters, lines, arrays, control and findings, without

@@ -215,7 +215,6 @@ def by_array(lines: Iterable[LineTraffic]) -> tuple[ArrayTraffic, ...]:
     ]
     return tuple(
         sorted(
-            traffic,
-            key=lambda a: (_ORDER[a.space], -a.sectors, -a.wavefronts, a.array, a.access),
+            traffic, key=lambda a: (_ORDER[a.space], -a.sectors, -a.wavefronts, a.array, a.access)
         )
     )

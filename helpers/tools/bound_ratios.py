@@ -30,7 +30,7 @@ from helpers.problems.conv1d import CONV1D, conv1d_named
 from helpers.problems.lenet import network_plan
 
 PATH = results.MEASURED / "bounds.json"
-BLOCKS = (24, 48)  # of 1D launches that are counted, likewise
+BLOCKS = (24, 48)  # of the two 1D launches that are counted
 MARGIN = 1.02  # a bound may be above a time by so much: the times' own spread
 
 
@@ -39,7 +39,8 @@ class Timed:
     """Launches that a record has a time of.
 
     plan: what is launched for a problem of a size; size: that of the time; sizes: two that the
-    simulator can count; ms: the median; hidden: it is of a part of the plan's launches, by name.
+    simulator can count; ms: the median; cache: what the first launch finds; parts: names of the
+    launches that the time is of, () for all; layer: whether it is a whole layer.
     """
 
     record: str
@@ -76,8 +77,9 @@ def _conv1d(record: str, rows: list[dict]) -> Iterator[Timed]:
 def _of_array(
     record: str, name: str, plan: Callable[[int, int], Plan], width: int, per_block: int, row: dict
 ) -> Timed:
-    # A kernel of one block has no outputs a block: it takes as many as another's blocks.
-    small, large = (blocks * max(per_block, 1024 if per_block == 1 else 1) for blocks in BLOCKS)
+    # A kernel of one block takes any size: count as many outputs as blocks of 1,024 threads have.
+    outputs = 1024 if per_block == 1 else per_block
+    small, large = (blocks * outputs for blocks in BLOCKS)
     where = f"n = {row['n']:,}, width {width}"
     return Timed(
         record, name, where, lambda n: plan(n, width), row["n"], (small, large), row["median_ms"],

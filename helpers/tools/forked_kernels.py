@@ -5,9 +5,10 @@ most of the labs' cells. Here one process imports them, and forks for each kerne
 a process of its own, with its own variables, folder and environment. Nothing of CUDA is loaded
 before the fork, and no thread runs.
 
-use()                   from now on, the kernels that this process starts are such copies
+use()                   from now on, the kernels that this process starts are such copies; other
+                        systems than Linux start them as ever
 importing(module)       in this context, they import a module before their first cell
-start(env)              the prepared process; where it cannot be, kernels start as ever
+start(env)              the prepared process for this environment
 
 A request is one message on a socket, and so is its answer, which repeats the request's number. A
 request with "argv", "env", "cwd", "modules" and "quiet" is answered by a process number, one with

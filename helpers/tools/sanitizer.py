@@ -265,7 +265,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ]:
             print(
                 "python -m helpers.tools.sanitizer: needs a GPU and the CUDA toolkit; "
-                f"not on the PATH: {', '.join(missing)}"
+                f"not on the PATH: {', '.join(missing)}",
+                file=sys.stderr,
             )
             return 2
         old = load(options.record) if options.only and options.record.exists() else None

@@ -66,7 +66,7 @@ def _check_all(
             problem.check(label(one))
             right[one] = compiled
         except (checking.CheckError, conv2d.LayerError) as error:
-            rejected[one] = str(error).splitlines()[0]
+            rejected[one] = str(error).partition("\n")[0]
     return right, rejected
 
 

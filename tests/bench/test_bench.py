@@ -530,7 +530,7 @@ def test_one_and_by_name_what_is_ambiguous():
     record = results.load(results.MEASURED / "111_deeper.json")
     assert record.one(series=TILED, layer="layer 1", maps=1)["kernel"] == TILED
     assert set(record.by("tile_width", series=TILED, layer="layer 2")) == {8, 16, 20, 32}
-    with pytest.raises(KeyError, match=r"has \d+ rows with .*: name more entries, of .*layer, "):
+    with pytest.raises(KeyError, match=r"has \d+ rows with .*: name one more entry, of .*layer, "):
         record.one(series=TILED)
     with pytest.raises(KeyError, match="has no row with"):
         record.one(series="conv2d_none")

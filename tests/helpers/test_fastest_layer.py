@@ -206,13 +206,6 @@ def test_older_compute_capabilities_are_taken(spec, tmp_path):
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
-@needs_nvcc
-@pytest.mark.parametrize("spec", FASTEST, ids=NAMES)
-def test_older_gpus_are_refused(spec, tmp_path):
-    done = nvcc(spec.name, tmp_path, "-arch=sm_75")
-    assert done.returncode and "supports compute capability 8.0 and later" in done.stderr
-
-
 # --------------------------------------------------------------------------------------------------
 # Mutants
 

@@ -56,6 +56,20 @@ def test_a_kernel_says_of_itself_what_the_compiler_says(name):
     assert lab_needs.of(Source(name, kernels.source(name))).architecture == wanted
 
 
+@pytest.mark.parametrize(
+    ("header", "supported", "other"),
+    [
+        ("mma.cuh", "8.0 and later; compile with -arch=sm_80 or a newer one", "75"),
+        ("warpgroup.cuh", "9.0 only; compile with -arch=sm_90a", "80"),
+    ],
+)
+def test_a_header_says_which_gpus_it_supports(header, supported, other):
+    """All kernels with products of tensor cores include one of the two."""
+    one = Source("one", f'#define PARTS 1\n#define HALF_IO 0\n#include "{header}"\n')
+    said = lab_needs._refusal(one, other)
+    assert f"{header} supports compute capability {supported}" in said
+
+
 def test_the_page_says_where_the_labs_run():
     assert lab_needs.filled(PAGE) == PAGE, "type: python -m helpers.tools.lab_needs --write"
 

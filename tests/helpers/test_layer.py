@@ -199,7 +199,7 @@ BAD_LAUNCHES = [
     (
         conv2d_named("conv2d_constant"),
         {"C": 2000, "M": 1},
-        "has 72,000. Not even one output map's weights fit",
+        "has 72,000. The weights of a single output map do not fit: take a kernel",
     ),
     (BASIC.with_tile(33), {}, r"block \(33, 33, 1\) has 1,089 threads; CUDA allows 1,024"),
     (conv2d.channels_tree(2, 128), {}, r"block \(2, 2, 128\) is too long along an axis"),

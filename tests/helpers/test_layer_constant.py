@@ -7,7 +7,7 @@ import pytest
 from helpers.bench import results
 from helpers.experiments import layer_constant
 from helpers.experiments.layer_constant import BASIC, CONSTANT
-from helpers.limits import CONSTANT_BYTES
+from helpers.limits import CONSTANT_BYTES, RESERVED_SHARED_BYTES
 from tests.records import with_values
 
 
@@ -31,9 +31,9 @@ def test_chunks_fit_and_cover_each_map_and_channel_once(layer, launches):
 
 @pytest.mark.parametrize("blocks", layer_constant.HELD_BLOCKS)
 def test_unused_shared_memory_holds_so_many_blocks(blocks):
-    each = layer_constant.shared_bytes(blocks) + layer_constant.DRIVER_BYTES
+    each = layer_constant.shared_bytes(blocks) + RESERVED_SHARED_BYTES
     assert layer_constant.HOLDING // each == blocks
-    assert each % layer_constant.SHARED_UNIT == 0 and each > layer_constant.DRIVER_BYTES
+    assert each % layer_constant.SHARED_UNIT == 0 and each > RESERVED_SHARED_BYTES
 
 
 def test_with_equally_many_warps_constant_memory_wins_where_it_loses_alone():

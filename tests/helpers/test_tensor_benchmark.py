@@ -10,7 +10,13 @@ from helpers.bench.contenders import COPY, HALF_IO, HALVES, MODES, SPLIT, UNITS
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.lenet import network_plan, pooled
-from helpers.tools.benchmarks import known_layers, network_benchmark, tensor_benchmark
+from helpers.tools.benchmarks import (
+    cells,
+    known_layers,
+    network_benchmark,
+    shortest,
+    tensor_benchmark,
+)
 from helpers.tools.benchmarks.network_benchmark import NetworkBenchmark
 from helpers.tools.benchmarks.tensor_benchmark import RATIO, TensorBenchmark
 from tests import clock
@@ -58,6 +64,14 @@ def test_every_way_of_a_layer_is_checked_and_timed(cuda):
     table = tensor_benchmark.table(flat(rows))
     assert "E1: 1" in table and "E1: 2" in table and "FP32 accuracy" in table
     assert "takes 2.00 times as long as conv2d_mma_quads" in tensor_benchmark.summary(flat(rows))
+
+
+def test_a_table_has_the_fastest_of_the_layouts():
+    rows = [{"series": "cuDNN", "layer": "layer 1", "batch": 1, "median_ms": ms} for ms in (2.5, 4)]
+    rows.append({"series": "cuDNN", "layer": "layer 2", "batch": 1, "median_ms": None})
+    times = shortest(rows, "series", "way", "layer", "batch")
+    assert times == {("cuDNN", "", "layer 1", 1): 2.5}
+    assert cells(times, [*times, ("cuDNN", "", "layer 2", 1)]) == ["2.5", "-"]
 
 
 def test_halves_in_and_out_are_measured_on_arrays_of_their_own(cuda, monkeypatch):

@@ -17,7 +17,6 @@ from helpers.problems.lenet import checks, network, network_plan, pipeline, pool
 from tests.support import (
     layer_problem,
     needs_nvcc,
-    nvcc,
     on_gpu,
     require_halves,
     require_lean,
@@ -109,15 +108,6 @@ def test_the_options_name_the_architecture_and_the_launch_hands_it_over():
 @pytest.mark.parametrize("spec", [FORMS[0], FORMS[2], POOLED[0]], ids=label)
 def test_nvcc_spills_nothing_and_serializes_nothing(spec, tmp_path):
     require_lean(spec.name, tmp_path, spec.options(LAYER))
-
-
-@needs_nvcc
-@pytest.mark.parametrize("spec", [FORMS[0], POOLED[0]], ids=label)
-def test_another_architecture_is_refused_by_the_source(spec, tmp_path):
-    options = [option for option in spec.options(LAYER) if not option.startswith("-arch")]
-    for architecture, said in (("sm_90", "sm_90"), ("sm_80", "compile with -arch=sm_90a")):
-        done = nvcc(spec.name, tmp_path, f"-arch={architecture}", *options)
-        assert done.returncode and said in done.stderr
 
 
 @pytest.mark.gpu

@@ -26,8 +26,6 @@ from helpers.simulator.compiler import compile_source
 from tests.support import (
     layer_problem,
     mutants,
-    needs_nvcc,
-    nvcc,
     require_halves,
     require_rejected,
     run_layer,
@@ -242,16 +240,6 @@ def test_blocks_have_registers_enough(spec):
     (needed,) = assembly.resources(compiled).values()
     assert needed.registers * chosen.sizes.threads * chosen.sizes.resident <= 65536
     assert needed.spill_load_bytes <= 128
-
-
-@needs_nvcc
-@pytest.mark.parametrize("spec", IMPLICIT, ids=NAMES)
-def test_compute_capability_8_is_enough(spec, tmp_path):
-    options = spec.options(conv2d.shape_of("layer E2", 100))
-    for architecture, expected in (("sm_80", 0), ("sm_75", 1)):
-        done = nvcc(spec.name, tmp_path, f"-arch={architecture}", *options)
-        assert bool(done.returncode) == bool(expected), done.stderr
-    assert "supports compute capability 8.0 and later" in done.stderr
 
 
 # --------------------------------------------------------------------------------------------------

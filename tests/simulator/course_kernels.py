@@ -68,47 +68,6 @@ def course(
     return Course(name, source, arguments, grid, block, **more)
 
 
-fault("hist_shared_ptr", [zeros(16, np.int32), picks(400, 0, 32), np.int32(400)],
-      2, 256, kind="race", cause="atomic", source="""
-__global__ void k(int* out, const int* x, int n) {
-    __shared__ int h[16];
-    if (threadIdx.x < 16) h[threadIdx.x] = 0;
-    __syncthreads();
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        int* bin = &h[x[i] & 15];
-        *bin += 1; // <- here
-    }
-    __syncthreads();
-    if (threadIdx.x < 16) atomicAdd(out + threadIdx.x, h[threadIdx.x]);
-}""")
-fault("hist_read_then_write", [zeros(8, np.int32), picks(300, 0, 8), np.int32(300)],
-      2, 160, kind="race", cause="atomic", source="""
-__global__ void k(int* bins, const int* x, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        int old = bins[x[i]]; // <- here
-        bins[x[i]] = old + 1; // <- here
-    }
-}""")
-fault("max_plain", [zeros(1, np.int32), picks(300, 0, 99), np.int32(300)],
-      3, 128, kind="race", cause="atomic", source="""
-__global__ void k(int* best, const int* x, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n)
-        if (x[i] > *best) // <- here
-            *best = x[i]; // <- here
-}""")
-fault("max_plain_fn", [zeros(1, np.int32), picks(300, 0, 99), np.int32(300)],
-      1, 128, kind="race", cause="atomicMax", source="""
-__global__ void k(int* best, const int* x, int n) {
-    __shared__ int m;
-    if (threadIdx.x == 0) m = -1000;
-    __syncthreads();
-    for (int i = threadIdx.x; i < n; i += blockDim.x) m = max(m, x[i]); // <- here
-    __syncthreads();
-    if (threadIdx.x == 0) *best = m;
-}""")
 fault("append_plain", [zeros(300, np.int32), zeros(1, np.int32), picks(300, 0, 99), np.int32(300)],
       3, 128, kind="race", cause="atomicAdd", source="""
 __global__ void k(int* out, int* count, const int* x, int n) {
@@ -137,14 +96,6 @@ __global__ void k(Stats* s, const float* x, int n) {
         atomicAdd(&s->sum, x[i]);
     }
 }""")
-fault("barrier_ternary", [zeros(64), wholes(64)], 1, 64, kind="barrier", cause="branch", source="""
-__global__ void k(float* y, const float* x) {
-    __shared__ float s[64];
-    int t = threadIdx.x;
-    s[t] = x[t];
-    t < 32 ? __syncthreads() : (void)0; // <- here
-    y[t] = s[63 - t];
-}""")
 fault("barrier_and", [zeros(64), wholes(64)],
       1, 64, kind="barrier", cause="branch|two branches", source="""
 __global__ void k(float* y, const float* x) {
@@ -153,48 +104,6 @@ __global__ void k(float* y, const float* x) {
     s[t] = x[t];
     if (t >= 32) __syncthreads(); else __syncthreads(); // <- here
     y[t] = s[63 - t];
-}""")
-fault("barrier_macro", [zeros(96), wholes(96)], 1, 96, kind="barrier", cause="branch", source="""
-#define SYNC_IF(c) do { if (c) __syncthreads(); } while (0)
-__global__ void k(float* y, const float* x) {
-    __shared__ float s[96];
-    int t = threadIdx.x;
-    s[t] = x[t];
-    SYNC_IF(t < 64); // <- here
-    y[t] = s[95 - t];
-}""")
-fault("barrier_macro2", [zeros(128), wholes(128), wholes(128)],
-      1, 128, kind="barrier", cause="branch|two branches", source="""
-#define LOAD(dst, src) dst = src; __syncthreads()
-__global__ void k(float* y, const float* a, const float* b) {
-    __shared__ float s[128];
-    int t = threadIdx.x;
-    if (t < 64) { LOAD(s[t], a[t]); } else { LOAD(s[t], b[t]); } // <- here
-    y[t] = s[127 - t];
-}""")
-fault("barrier_in_loop", [zeros(64), wholes(100), np.int32(100)],
-      1, 64, kind="barrier", cause="loop|branch|another way|same", source="""
-__global__ void k(float* y, const float* x, int n) {
-    __shared__ float s[64];
-    int t = threadIdx.x;
-    float sum = 0;
-    for (int i = t; i < n; i += 64) {
-        s[t] = x[i];
-        __syncthreads(); // <- here
-        sum += s[63 - t];
-        __syncthreads(); // <- here
-    }
-    y[t] = sum;
-}""")
-fault("barrier_after_return", [zeros(200), wholes(200), np.int32(200)],
-      2, 128, kind="barrier|uninit", cause="return|exited", source="""
-__global__ void k(float* y, const float* x, int n) {
-    __shared__ float s[128];
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    s[threadIdx.x] = x[i];
-    __syncthreads(); // <- here
-    y[i] = s[blockDim.x - 1 - threadIdx.x]; // <- here
 }""")
 fault("barrier_switch", [zeros(128), wholes(128)],
       1, 128, kind="barrier", cause="branch", source="""
@@ -218,48 +127,6 @@ __global__ void k(float* y, const float* x) {
     if (t < 64) publish(x[t]); // <- here
     else publish(-x[t]); // <- here
     y[t] = s[127 - t];
-}""")
-fault("barrier_missing_end_of_tile", [zeros(24 * 24), wholes(24 * 24), wholes(24 * 24),
-      np.int32(24)],
-      (3, 3), (8, 8), kind="race", cause="__syncthreads", source="""
-__global__ void k(float* C, const float* A, const float* B, int n) {
-    __shared__ float As[8][8], Bs[8][8];
-    int r = blockIdx.y * 8 + threadIdx.y, c = blockIdx.x * 8 + threadIdx.x;
-    float s = 0;
-    for (int p = 0; p < n / 8; ++p) {
-        As[threadIdx.y][threadIdx.x] = A[r * n + p * 8 + threadIdx.x]; // <- here
-        Bs[threadIdx.y][threadIdx.x] = B[(p * 8 + threadIdx.y) * n + c]; // <- here
-        __syncthreads();
-        for (int k = 0; k < 8; ++k)
-            s += As[threadIdx.y][k] * Bs[k][threadIdx.x]; // <- here
-    }
-    C[r * n + c] = s;
-}""")
-fault("warp_exchange", [zeros(32), wholes(32)], 1, 32, kind="race", cause="__syncwarp", source="""
-__global__ void k(float* y, const float* x) {
-    __shared__ float s[32];
-    int t = threadIdx.x;
-    s[t] = x[t]; // <- here
-    y[t] = s[t ^ 1]; // <- here
-}""")
-fault("warp_reduce_novolatile", [zeros(1), wholes(128)],
-      1, 128, kind="race", cause="__syncwarp", source="""
-__global__ void k(float* y, const float* x) {
-    __shared__ float s[128];
-    int t = threadIdx.x;
-    s[t] = x[t];
-    __syncthreads();
-    if (t < 64) s[t] += s[t + 64];
-    __syncthreads();
-    if (t < 32) {
-        s[t] += s[t + 32];
-        s[t] += s[t + 16]; // <- here
-        s[t] += s[t + 8]; // <- here
-        s[t] += s[t + 4]; // <- here
-        s[t] += s[t + 2]; // <- here
-        s[t] += s[t + 1]; // <- here
-    }
-    if (t == 0) *y = s[0];
 }""")
 fault("warp_scan", [zeros(64, np.int32), picks(64, 0, 9)],
       1, 64, kind="race", cause="__syncwarp", source="""
@@ -316,17 +183,6 @@ __global__ void k(float* y, const float* x) {
     __syncthreads();
     y[threadIdx.x] = s[63 - threadIdx.x];
 }""")
-fault("dyn_overlap", [zeros(64), wholes(64), wholes(64)],
-      1, 64, shared=512, kind="race", cause="overlap|dynamic shared|start", source="""
-__global__ void k(float* y, const float* a, const float* b) {
-    extern __shared__ float s[];
-    float* sa = s;
-    float* sb = s + 32;
-    sa[threadIdx.x] = a[threadIdx.x]; // <- here
-    sb[threadIdx.x] = b[threadIdx.x]; // <- here
-    __syncthreads();
-    y[threadIdx.x] = sa[threadIdx.x] * sb[63 - threadIdx.x];
-}""")
 fault("dyn_overlap_types", [zeros(64), picks(64, 0, 64), wholes(64)],
       1, 64, shared=512, kind="race", cause="overlap|dynamic shared|start", source="""
 __global__ void k(float* y, const int* keys, const float* v) {
@@ -366,14 +222,6 @@ __global__ void k(float* y, const float* x, int mode) {
     Op op;
     if (mode == 1) op = twice;
     y[threadIdx.x] = op(x[threadIdx.x]); // <- here
-}""")
-fault("heap_use_after_free", [zeros(32, np.int32), np.int32(5)],
-      1, 32, kind="out-of-bounds", cause="after its last use|freed", source="""
-__global__ void k(int* y, int n) {
-    int* p = (int*)malloc(n * sizeof(int));
-    for (int i = 0; i < n; ++i) p[i] = i;
-    free(p);
-    y[threadIdx.x] = p[n - 1]; // <- here
 }""")
 fault("heap_double_free", [zeros(32, np.int32), np.int32(6)],
       1, 32, kind="fault|out-of-bounds", cause="Free each address once", source="""
@@ -530,13 +378,6 @@ __global__ void k(float* y, const float* x, int n) {
     if (threadIdx.x < n) v = x[threadIdx.x];
     for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffff, v, d); // <- here
     if (threadIdx.x == 0) *y = v; // <- here
-}""")
-fault("uninit_pointer", [zeros(32), wholes(64), np.int32(16)],
-      1, 32, kind="uninit|out-of", cause="value first|uninitialised", source="""
-__global__ void k(float* y, const float* x, int n) {
-    const float* p;
-    if (n > 100) p = x;
-    y[threadIdx.x] = p[threadIdx.x]; // <- here
 }""")
 fault("uninit_pointer_select", [zeros(32), zeros(32), wholes(64), picks(32, 0, 3)],
       1, 32, kind="uninit|out-of", cause="value first|uninitialised", source="""
@@ -835,45 +676,6 @@ __global__ void k(int* y, int* count, const int* x, int n) {
     cuda::atomic_ref<int, cuda::thread_scope_device> c(*count);
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) c.fetch_add(x[i], cuda::memory_order_relaxed);
-}""")
-fault("bfs_visited", [zeros(10, np.int32), zeros(64, np.int32), zeros(1, np.int32), picks(64, 0,
-      10), np.int32(64)],
-      1, 64, kind="race", cause="atomicCAS", source="""
-__global__ void k(int* visited, int* next, int* count, const int* nodes, int n) {
-    int i = threadIdx.x;
-    if (i < n) {
-        int v = nodes[i];
-        if (!visited[v]) { // <- here
-            visited[v] = i + 1; // <- here
-            next[atomicAdd(count, 1)] = v;
-        }
-    }
-}""")
-fault("template_add", [zeros(8), wholes(300), picks(300, 0, 8), np.int32(300)],
-      3, 128, kind="race", cause="atomicAdd", source="""
-template <class T> __device__ void add_to(T* a, int i, T v) {
-    a[i] = a[i] + v; // <- here
-}
-__global__ void k(float* out, const float* x, const int* key, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) add_to(out, key[i], x[i]);
-}""")
-fault("barrier_return_tiled", [zeros(400), wholes(400), wholes(400), np.int32(20)],
-      (3, 3), (8, 8), kind="barrier", cause="exited|returned", source="""
-__global__ void k(float* C, const float* A, const float* B, int n) {
-    __shared__ float As[8][8], Bs[8][8];
-    int r = blockIdx.y * 8 + threadIdx.y, c = blockIdx.x * 8 + threadIdx.x;
-    if (r >= n || c >= n) return;
-    float s = 0;
-    for (int p = 0; p < (n + 7) / 8; ++p) {
-        As[threadIdx.y][threadIdx.x] = p * 8 + threadIdx.x < n ? A[r * n + p * 8 + threadIdx.x] : 0;
-        Bs[threadIdx.y][threadIdx.x] = p * 8 + threadIdx.y < n ?
-            B[(p * 8 + threadIdx.y) * n + c] : 0;
-        __syncthreads(); // <- here
-        for (int k = 0; k < 8; ++k) s += As[threadIdx.y][k] * Bs[k][threadIdx.x];
-        __syncthreads(); // <- here
-    }
-    C[r * n + c] = s;
 }""")
 fault("member_ptr", [zeros(32, np.int32), picks(64, 0, 9), np.int32(7)],
       1, 32, kind="out-of-bounds", cause="v", source="""

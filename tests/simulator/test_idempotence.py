@@ -107,6 +107,7 @@ SAVED = {
         "    if ((c == 20 || c == depth) && u > i) top = false;\n}\n"
         "if (top) level[i] = depth; else *out = 1;"
     ),
+    "a mark that few set": "if (x * x == 1764 && !level[k]) level[k] = 1;",
     "a claim of a byte's size": "char* c = (char*)level;\nif (!c[x]) c[x] = 1;",
 }
 NOT_SAVED = {
@@ -118,6 +119,14 @@ NOT_SAVED = {
     "a count of looks": "if (x > level[k]) { atomicMax(&level[k], x); atomicAdd(out, 1); }",
     "a value that is kept": (
         "int old = level[k];\nif (x > old) atomicMax(&level[k], x);\nout[i] = old;"
+    ),
+    "a value that few keep": (
+        "int old = level[k];\nif (x > old) atomicMax(&level[k], x);\n"
+        "if (x * x == 1764) out[i] = old;"
+    ),
+    "a mark that few count": (
+        "int old = level[k];\nlevel[k] = 1;\nif (x > 40 && 3 * x + 5 < 200 && x / 2 != 31) "
+        "out[i] = old;"
     ),
     "a plain store": "if (x > level[k]) level[k] = x;",
     "a claim without an atomic": "if (!level[k]) { level[k] = 1; out[i] = 1; }",
@@ -178,6 +187,10 @@ NOT_FALLING = {
     ),
     "a value that is kept": (
         "int d = level[u];\nout[i + 1] = d;\nif (atomicMin(&level[v], d + 3) > d + 3) *out = 1;"
+    ),
+    "a label that few keep": (
+        "int l = level[u];\nif (u * u == 1225) out[i + 1] = l;\n"
+        "if (atomicMin(&level[v], l) > l) *out = 1;"
     ),
     "a plain store": "int d = level[u] + 3;\nif (d < level[v]) { level[v] = d; *out = 1; }",
     "up and down": (

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -949,54 +948,6 @@ def test_host_copies_outside_an_allocation_are_refused():
         memory.free(address)
     with pytest.raises(OutOfMemory, match=r"cannot allocate .* of the simulator"):
         memory.allocate(memory.TOTAL + 1)
-
-
-# ---- leaks ----
-
-
-def test_memory_that_is_not_freed_is_a_leak_with_the_line_that_asked_for_it():
-    before = simulator.leaks()
-    addresses = [memory.allocate(100) for _ in range(3)]
-    found = [f for f in simulator.leaks() if f not in before]
-    for address in addresses:
-        memory.free(address)
-    finding = only(found, kind="leak", severity="warning", file="test_simulator.py")
-    assert (
-        "3 allocations, 300 bytes in all, of device memory allocated here were not freed"
-        in finding.message
-    )
-    assert any("memory.allocate(100) for" in text for text in finding.source_lines.values())
-    assert simulator.leaks() == before
-
-
-LEAKING = """
-from helpers import simulator
-simulator.activate(report_leaks=True)
-import pycuda.autoinit
-import pycuda.driver as cuda
-import os
-held = cuda.mem_alloc(64)          # a variable: freed when the program ends
-os.forgotten = [cuda.mem_alloc(32) for _ in range(2)]
-"""
-
-
-def test_leaks_are_reported_when_a_program_ends(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(LEAKING)
-    root = str(Path(simulator.__file__).parents[2])
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": root},
-    )
-    assert done.returncode == 0, done.stderr
-    assert (
-        "leak (warning): 2 allocations, 64 bytes in all, of device memory "
-        "allocated here were not freed" in done.stderr
-    )
-    assert done.stderr.count("leak") == 1
-    assert "script.py:8: os.forgotten" in done.stderr
 
 
 # ---- several workers ----

@@ -11,9 +11,10 @@ from instances import ONE_WARP, only, require
 
 from helpers import simulator
 from helpers.simulator import encoded, launch, library, memory, rehearsal, toolchain
-from helpers.simulator.arrays import pack_arguments, plain_name
+from helpers.simulator.arrays import pack_arguments
 from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchFault, LaunchRefused
+from helpers.simulator.mangled import plain_name
 from helpers.simulator.module import load
 
 

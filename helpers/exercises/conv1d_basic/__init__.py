@@ -58,11 +58,15 @@ def backwards(case: kit.Case) -> np.ndarray:
     return conv1d(later, case["filter"][::-1])[: case["N"].size]
 
 
-def blocks_apart(case: kit.Case) -> np.ndarray:
-    """Return what comes out if each block takes the cells of its own outputs alone."""
-    N, width = case["N"], case.steps[0].block[0]
-    parts = [conv1d(N[k : k + width], case["filter"]) for k in range(0, N.size, width)]
-    return np.concatenate(parts)
+def blocks_apart(case: kit.Case, left: bool = True, right: bool = True) -> np.ndarray:
+    """Return what comes out if no block takes the cell of the block to its left, or right."""
+    N, filter, made = case["N"], case["filter"], zeros(case)
+    starts = np.arange(case.steps[0].block[0], N.size, case.steps[0].block[0])
+    if left:
+        made[starts] -= N[starts - 1] * filter[0]
+    if right:
+        made[starts - 1] -= N[starts] * filter[2]
+    return made
 
 
 def is_of_one_block(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
@@ -154,6 +158,16 @@ EXERCISE = kit.Exercise(
             "The cells of another block count as ghosts. A ghost lies outside of N, and threads "
             "read all of N.",
             gives=blocks_apart,
+        ),
+        kit.Mistake(
+            "The first output of each later block leaves out its left neighbour, which exists: "
+            "test i, and not threadIdx.x. Only cell -1 is a ghost.",
+            gives=lambda case: blocks_apart(case, right=False),
+        ),
+        kit.Mistake(
+            "The last output of each block leaves out its right neighbour, which exists: test i, "
+            "and not threadIdx.x. Only cell n is a ghost.",
+            gives=lambda case: blocks_apart(case, left=False),
         ),
         ONE_FILTER,
     ),

@@ -33,7 +33,7 @@ def inputs(seed: int) -> tuple[list[np.ndarray], np.ndarray]:
 
 
 def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
-    """Return what comes of an issue order with 3, 2 and 1 buffers: steps, findings, works and y."""
+    """Return what comes of an issue order with 3, 2 and 1 buffers, as plain values."""
     batches, filter = inputs(seed)
     results = []
     for buffers, x in zip(BUFFERS, batches, strict=True):
@@ -61,8 +61,25 @@ def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
                 order = pipe.order() if pipe._issued else ()
         found = [pipe.words(finding) for finding in sim.findings]
         steps = max((span.end for span in order), default=0)
-        results.append({"steps": steps, "works": len(order), "findings": found, "y": np.array(y)})
+        used = len({span.stream for span in order})
+        results.append(
+            {
+                "steps": steps, "works": len(order), "streams": used, "findings": found,
+                "y": np.array(y),
+            }
+        )  # fmt: skip
     return results
+
+
+_ONE_STREAM = (
+    "All works are in one stream, so each of them waits for the one before. Give piece k the "
+    "stream of its buffer, streams[k % pipe.buffers]."
+)
+_WAITS = (
+    "Everything is in order, and works wait that need not: a copy in, a kernel and a copy out of "
+    "three pieces can run at the same time. Let a stream wait for an event, and not the host, nor "
+    "a stream for more than it needs."
+)
 
 
 def _hint(findings: list[str], buffers: int) -> str:
@@ -138,11 +155,7 @@ def judged(
                 "Do all three works of a piece use that piece?",
             )
         if buffers in overlapped and one["steps"] > pieces + 2:
-            hint = (
-                "Everything is in order, and works wait that need not: a copy in, a kernel and a "
-                "copy out of three pieces can run at the same time. Let a stream wait for an "
-                "event, and not the host, nor a stream for more than it needs."
-            )
+            hint = _ONE_STREAM if one["streams"] == 1 else _WAITS
             return Found(
                 "budget",
                 f"right, but {words}: {one['steps']:.0f} steps for {quantity(pieces, 'piece')}; "

@@ -164,7 +164,8 @@ EXERCISE = kit.Exercise(
         kit.FindingHint(
             "out-of-bounds",
             "A descriptor leads out of shared memory. Are its numbers divided by 16, each in its "
-            "bits? other_half is 64 Octets for A and CELLS for B, next_eight is 8 for both.",
+            "bits? other_half is 64 Octets for A and CELLS for B, next_eight is 8 for both. (A "
+            "shift by 32 needs 64 bits: make next_eight / 16 a Descriptor first.)",
         ),
         kit.FindingHint(
             "uninitialised",

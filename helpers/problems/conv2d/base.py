@@ -19,7 +19,7 @@ from helpers.problems.precision import Precision
 from helpers.programs import Program
 
 from . import refusals
-from .shapes import LAYERS, LayerError, ceil_div
+from .shapes import LayerError, ceil_div
 
 Names = tuple[Array, Array, Array]  # y, x and the filter of a plan
 
@@ -79,8 +79,6 @@ class Conv2d:
 
     # Whether the kernel wants the weights in another order, that of `arrange`.
     arranged: ClassVar[bool] = False
-    # Whether `constant_values` has every constant of the source, not only those that it declares.
-    all_constant: ClassVar[bool] = False
     # nvcc's options besides -D, such as the folder of an #include.
     flags: ClassVar[tuple[str, ...]] = ()
 
@@ -104,10 +102,13 @@ class Conv2d:
         return dataclasses.replace(self, block=(width, width, *self.block[2:]), tile=tile)
 
     def constant_names(self) -> tuple[str, ...]:
-        """Return the names of the constants that -D can set, in the order of the source."""
-        if self.all_constant:
-            return tuple(self.constant_values(LAYERS["layer 1"]))
-        return tuple(re.findall(r"^#ifndef (\w+)", self.source, re.MULTILINE))
+        """Return the names of the constants that -D can set, in the order of the source and of the
+        headers that it includes.
+        """
+        headers = re.findall(r'^#include "(.+)"', self.source, re.MULTILINE)
+        texts = self.source, *((kernels.FOLDER / one).read_text("utf-8") for one in headers)
+        names = re.findall(r"^#ifndef (\w+)", "\n".join(texts), re.MULTILINE)
+        return tuple(dict.fromkeys(names))
 
     def fitted(self, shape: ConvShape) -> Conv2d:
         """Return the record with every size set for a shape. Most records have none to set."""

@@ -29,9 +29,10 @@ MULTIPROCESSORS = 132  # of an H200: `fitted` chooses sizes for it
 class ImplicitSizes(NamedTuple):
     """The sizes of an `ImplicitMma`.
 
-    tile: images, rows and columns of the outputs of a block. octets: of a cell in shared memory at
-    a time. warps: of a block along outputs and maps. fragments: of a warp, 16 outputs and 8 maps
-    each. buffers: for cells and for weights. resident: blocks of a multiprocessor.
+    tile: images, rows and columns of the outputs of a block. octets: groups of 8 channels of a
+    cell that are in shared memory at a time. warps: of a block along outputs and maps. fragments:
+    of a warp, 16 outputs and 8 maps each. buffers: for cells and for weights. resident: blocks of a
+    multiprocessor.
     """
 
     tile: tuple[int, int, int]
@@ -134,7 +135,8 @@ def pitch_for(least: int, step: int, run: int) -> int:
 
 @dataclass(frozen=True)
 class Implicit(TensorKernel):
-    """An implicit product: all sizes are constants, so that any shape will do.
+    """An implicit product: all sizes are constants. A shape whose chunk of channels does not fit
+    into shared memory is refused.
 
     sizes: of a block; `fitted` sets them if they are None.
     """
@@ -143,7 +145,6 @@ class Implicit(TensorKernel):
 
     # What a block holds at least, and the kernel to take where that does not fit.
     least: ClassVar[str] = "a chunk of its cells and weights"
-    portable: ClassVar[str] = PLAINEST
 
     @property
     def known(self) -> Any:
@@ -192,7 +193,7 @@ def _fit(spec: Any, shape: ConvShape) -> Any:
     if best is None or costs[best] == math.inf:
         raise LayerError(
             f"{spec.name} has no block for {shape}: {spec.least} must fit "
-            f"{limits.MOST_SHARED_BYTES:,} bytes of shared memory; {spec.portable} takes any shape"
+            f"{limits.MOST_SHARED_BYTES:,} bytes of shared memory; {PLAINEST} takes any shape"
         )
     return replace(spec, sizes=best)
 
@@ -202,8 +203,6 @@ class ImplicitMma(Implicit):
     """conv2d_implicit_mma, _async and _split."""
 
     sizes: ImplicitSizes | None = None
-
-    all_constant: ClassVar[bool] = True
 
     def constant_values(self, shape: ConvShape) -> dict[str, int]:
         sizes = self.fitted(shape).known
@@ -300,7 +299,7 @@ class ImplicitMma(Implicit):
             return f"{shape.C} channels are one octet, got octets = {sizes.octets}"
         chunks = Staging.of(shape, sizes).chunks
         if self.name != FIRST and sizes.buffers[1] not in (2, chunks):
-            return f"the weights have {chunks} chunks: take as many buffers, or 2"
+            return f"{sizes.buffers[1]} buffers for weights of {chunks} chunks: take {chunks}, or 2"
         needed = self.shared_of(shape, sizes)
         if needed > limits.MOST_SHARED_BYTES:
             return (

@@ -72,7 +72,6 @@ class ImplicitWgmma(Implicit):
 
     flags: ClassVar[tuple[str, ...]] = WARPGROUP_FLAGS
     least: ClassVar[str] = "two stages of 16 channels"
-    portable: ClassVar[str] = PORTABLE
 
     def constant_values(self, shape: ConvShape) -> dict[str, int]:
         sizes = self.fitted(shape).known
@@ -125,7 +124,7 @@ class ImplicitWgmma(Implicit):
         if shape.C < 16 or shape.W % 2 or shape.out_w % 2:
             raise LayerError(
                 f"{self.name} takes 16 channels and more, and rows of x and y of an even number of "
-                f"cells, got {shape}; {PORTABLE} takes any shape"
+                f"cells, got {shape}; {PORTABLE} takes most other shapes, {refusals.PLAINEST} all"
             )
         refusals.require_capability(self.name, device, (9, 0), f"take {PORTABLE}", only=True)
         super().require(shape, device)

@@ -47,8 +47,6 @@ def power_of_two(weights: np.ndarray) -> float:
 
 # Of wgmma.cuh: no other GPU has its instructions.
 WARPGROUP_FLAGS = (f"-I{kernels.FOLDER}", "-arch=sm_90a")
-# The advice of a refusal, for kernels that support some shapes only.
-ANY_SHAPE = "conv2d_register_tiled takes any shape"
 
 
 @dataclass(frozen=True)
@@ -111,16 +109,16 @@ class TensorKernel(Conv2d, abc.ABC):
         if shape.K not in (3, 5, 7) or shape.H % 2 or shape.W % 2:
             raise LayerError(
                 f"{self.name} takes K = 3, 5 or 7 and even numbers of rows and columns, "
-                f"got {shape}; {ANY_SHAPE}"
+                f"got {shape}; {refusals.OTHERS}"
             )
         if self.parts not in (1, 2):
             raise LayerError(f"{self.name} takes parts = 1 or 2, got {self.parts}")
-        refusals.require_capability(self.name, device, (8, 0), ANY_SHAPE)
+        refusals.require_capability(self.name, device, (8, 0), f"take {refusals.PORTABLE}")
         if (needed := self.shared(shape)) > MOST_SHARED_BYTES:
             raise LayerError(
                 f"{self.name} holds an image, and weights or outputs, in {needed:,} bytes of "
                 f"shared memory on {shape}; a block of a Hopper GPU has {MOST_SHARED_BYTES:,}. "
-                f"{ANY_SHAPE}."
+                f"{refusals.OTHERS}."
             )
         super().require(shape, device)
 
@@ -128,8 +126,6 @@ class TensorKernel(Conv2d, abc.ABC):
 @dataclass(frozen=True)
 class TensorLayer(TensorKernel):
     """A layer by a `TensorKernel` for any even shape that fits shared memory."""
-
-    all_constant: ClassVar[bool] = True
 
     @abc.abstractmethod
     def piece(self, shape: ConvShape) -> int:
@@ -162,7 +158,7 @@ class TensorLayer(TensorKernel):
         if self.half_io and self.piece(shape) % 8:
             raise LayerError(
                 f"{self.name} writes float16 in vectors of 8, and {self.piece(shape)} outputs "
-                f"are no multiple of 8; {ANY_SHAPE}"
+                f"are no multiple of 8; {refusals.OTHERS}"
             )
         super().require(shape, device)
 
@@ -211,7 +207,8 @@ class Quads(TensorLayer):
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
         if shape.C != 1:
             raise LayerError(
-                f"{self.name} takes one channel, got {shape.C}: use conv2d_mma_pairs; {ANY_SHAPE}"
+                f"{self.name} takes one channel, got {shape.C}: use conv2d_mma_pairs; "
+                f"{refusals.OTHERS}"
             )
         super().require(shape, device)
 
@@ -249,7 +246,7 @@ class Pairs(TensorLayer):
         if self.parts == 1 and shape.C > 4:
             raise LayerError(
                 f"{self.name} holds the weights of at most 4 channels in registers, "
-                f"got {shape.C} channels; {ANY_SHAPE}"
+                f"got {shape.C} channels; {refusals.OTHERS}"
             )
         super().require(shape, device)
 

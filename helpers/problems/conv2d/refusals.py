@@ -15,6 +15,9 @@ from .shapes import LayerError
 
 # The kernel that is checked against the oracle. All outputs of other kernels are compared with its.
 PLAINEST = "conv2d_basic"
+# The advice of a refusal, for kernels that support some shapes or some GPUs only.
+PORTABLE = "conv2d_register_tiled"
+OTHERS = f"{PORTABLE} takes most other shapes, {PLAINEST} all"
 SPARE = 0.95  # use at most 95 % of free memory: the driver and the modules need the rest
 
 
@@ -73,14 +76,14 @@ def require_constant(spec: Record, shape: ConvShape) -> None:
     if needed > CONSTANT_BYTES:
         maps = CONSTANT_BYTES // (4 * shape.terms)
         advice = (
-            f"Launch it for {maps:,} output maps at a time"
+            f"Launch it for {maps:,} output maps at a time, or"
             if maps
-            else "Not even one output map's weights fit"
+            else "The weights of a single output map do not fit:"
         )
         raise LayerError(
             f"{spec.name} keeps the filter in constant memory, which holds {CONSTANT_BYTES:,} "
             f"bytes: the filter of shape {shape.filter_shape} has {needed:,}. "
-            f"{advice}, or take a kernel that reads the filter from global memory."
+            f"{advice} take a kernel that reads the filter from global memory."
         )
 
 

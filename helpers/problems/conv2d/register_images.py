@@ -19,7 +19,6 @@ IMAGES = (8, 4, 2, 1)  # of a block: the first that leaves BLOCKS blocks along t
 WIDEST, NARROW = 8, 2  # columns of a patch; of a block of one image
 THREADS = 512  # of a block at most
 BLOCKS = 250  # about two for each multiprocessor of an H200
-ANY_SHAPE = "conv2d_register_tiled takes any shape"
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,6 @@ class RegisterImages(Conv2d):
     images: int | None = None
 
     arranged: ClassVar[bool] = True
-    all_constant: ClassVar[bool] = True
 
     def fitted(self, shape: ConvShape) -> RegisterImages:
         """Fill in the sizes that are None.
@@ -114,9 +112,10 @@ class RegisterImages(Conv2d):
         if (needed := spec.shared(shape)) > MOST_SHARED_BYTES:
             raise LayerError(
                 f"{self.name} holds whole images and weights, {needed:,} bytes on {shape}, in "
-                f"shared memory; a block of a Hopper GPU has {MOST_SHARED_BYTES:,}. {ANY_SHAPE}."
+                f"shared memory; a block of a Hopper GPU has {MOST_SHARED_BYTES:,}. "
+                f"{refusals.OTHERS}."
             )
-        refusals.require_capability(self.name, device, (8, 0), ANY_SHAPE)
+        refusals.require_capability(self.name, device, (8, 0), f"take {refusals.PORTABLE}")
         super(RegisterImages, spec).require(shape, device)
 
 

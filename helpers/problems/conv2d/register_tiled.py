@@ -70,7 +70,6 @@ class RegisterTiled(Conv2d):
     weights_shared: bool = False
 
     arranged: ClassVar[bool] = True
-    all_constant: ClassVar[bool] = True
     flags: ClassVar[tuple[str, ...]] = (f"-I{kernels.FOLDER}",)
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from helpers import device
 from helpers.limits import MOST_SHARED_BYTES, ConvShape
@@ -29,8 +29,6 @@ class Wmma(Conv2d):
     buffers: int = 2
     skew: int = 16
     tf32: bool = False
-
-    all_constant: ClassVar[bool] = True
 
     def fragment_rows(self, shape: ConvShape) -> int:
         """Return ROWS: the output maps of a fragment."""

@@ -118,7 +118,6 @@ class MmaPool(TensorKernel):
 class WarpgroupPool(MmaPool):
     """lenet_wgmma_2: layer 2 by the products of warpgroups, on compute capability 9.0 only."""
 
-    all_constant: ClassVar[bool] = True
     flags: ClassVar[tuple[str, ...]] = conv2d.WARPGROUP_FLAGS
 
     def constant_values(self, shape: ConvShape) -> dict[str, int]:

@@ -285,9 +285,7 @@ _REASONS = {
 }
 
 
-def _reason(
-    name: str, read: float, written: float, kept: float, used: int, few: bool
-) -> str:
+def _reason(name: str, read: float, written: float, kept: float, used: int, few: bool) -> str:
     if name == "dram":
         words = f"it reads {_size(read)} and writes {_size(written)}, each sector once"
         return f"{words}; L2 may keep {_size(kept)} of that" if kept else words

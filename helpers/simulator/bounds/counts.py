@@ -164,9 +164,7 @@ class Counts:
         if self.code is not None:
             # Should the counts not fit the code, what is sure without it is left.
             with contextlib.suppress(ArithmeticError):
-                weights = machine_code.least(
-                    self.code, self.warps, self.anchors, _WEIGHTS.values()
-                )
+                weights = machine_code.least(self.code, self.warps, self.anchors, _WEIGHTS.values())
                 found = dict(zip(_WEIGHTS, weights, strict=True))
         total = self.totals
         local = found.pop("local")

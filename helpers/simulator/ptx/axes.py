@@ -145,7 +145,7 @@ class Checked(Module):
                 self._of_symbol(access.sum.root, here) if isinstance(access.sum.root, str) else []
             )
             for array in fitting:
-                start = access.sum.constant - getattr(array, "offset", 0)
+                start = access.sum.constant - array.offset
                 if is_indexed(array, access.text) and _is_alone(array, fitting, access.text):
                     self._add(found, body, access, array, start)
         locals_ = [one for one in here if one.space == "local"]

@@ -24,7 +24,6 @@ from .syntax import (
     Operand,
     Pair,
     ParseError,
-    Part,
     Place,
     Special,
     Statement,
@@ -48,7 +47,6 @@ _OPERAND = re.compile(r"\s*(\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,\s{\[(][^,]*?)\s*(
 _REGISTERS = re.compile(r"\.(?:v[24]\s*\.)?(\w+)\s+(.*)", re.DOTALL)
 _FAMILY = re.compile(r"([^\s<]+)\s*<\s*(\d+)\s*>")
 _DECIMAL = re.compile(r"[-+]?\d*\.?\d*(?:[eE][-+]?\d+)?")
-_SELECTOR = re.compile(r"(.+)\.([bh]\d+)")
 _NAME = re.compile(r"[A-Za-z_$%][\w$]*(?:\.[a-z])?")
 _SUM = re.compile(r"\s*([A-Za-z_$%][\w$]*)\s*([+-])\s*([-+]?\s*\w+)\s*")
 
@@ -344,7 +342,7 @@ class BodyReader:
             return Pair(self.operand(left.strip()), self.operand(right.strip()))
         if first in "0123456789-+~" or (first == "!" and text[1:2].isdigit()):
             return self.number(text)
-        if first in "!-":
+        if first == "!":
             return Negated(self.register(text[1:].strip()))
         return self.named(text)
 
@@ -354,8 +352,6 @@ class BodyReader:
                 return Literal(int(match[2], 16), 4 if match[1] in "fF" else 8)
         elif NUMBER.fullmatch(text):
             return Literal(integer(text))
-        elif text[0] == "-" and isinstance(self.names.get(text[1:].strip()), int):
-            return Negated(self.register(text[1:].strip()))
         elif _DECIMAL.fullmatch(text):
             return Literal(int.from_bytes(struct.pack("<d", float(text)), "little"), 8)
         raise ParseError(f"constant {text!r} in {self.body.name}")
@@ -363,9 +359,6 @@ class BodyReader:
     def named(self, text: str) -> Operand:
         if text == "WARP_SZ":
             return Literal(32)
-        match = _SELECTOR.fullmatch(text)
-        if match and isinstance(register := self.names.get(match[1]), int):
-            return Part(register, match[2])
         if match := _SUM.fullmatch(text):
             base = self.operand(match[1])
             added = integer(match[3]) * (-1 if match[2] == "-" else 1)

@@ -14,9 +14,7 @@ import numpy as np
 from .rows import Code, Context, Template
 
 _COPIES = ("mov.b16", "mov.b32", "mov.b64", "mov.b128")
-_BY_ROW = (
-    "template", "guard", "predicate", "immediate", "flags", "place", "lengths", "fields",
-)
+_BY_ROW = ("template", "guard", "predicate", "immediate", "flags", "place", "lengths", "fields")
 
 
 @dataclass

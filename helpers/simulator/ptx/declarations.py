@@ -39,7 +39,8 @@ class Variable:
     its elements, "" if unknown; extents: () for a scalar, a first extent of 0 for dynamic shared
     memory; space: "shared", "constant", "device" or "local"; function: the mangled name of the
     function that declares it, "" outside functions; layout: the numbers in an element, as
-    Dwarf.layout_of has them.
+    Dwarf.layout_of has them; offset: of an array inside a variable that is a structure, from its
+    start. Its name has the variable's name in front ("stage.low").
     The symbol of a local array is the symbol of the function's whole frame, or "" if the PTX has
     none. The compiler does not say where in the frame the array lies.
     """
@@ -54,27 +55,12 @@ class Variable:
     size: int = 0
     layout: str = ""
     used: str = ""  # as of a Parameter
+    offset: int = 0
 
     @property
     def nbytes(self) -> int:
         """The bytes of the whole variable; 0 for dynamic shared memory."""
         return self.size
-
-
-@dataclass(frozen=True)
-class Member:
-    """An array inside a variable that is a structure, `offset` bytes from its start. Its name has
-    the variable's name in front ("stage.low"); the other fields are those of a Variable.
-    """
-
-    name: str
-    symbol: str
-    offset: int
-    element: str
-    element_bytes: int
-    extents: tuple[int, ...]
-    space: str
-    function: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,18 +93,18 @@ class KernelInfo:
     file: str
 
 
-Declared = Variable | Member
-_Array = TypeVar("_Array", Variable, Member, Field)
+Declared = Variable  # its name beside the variables of PTX
+_Array = TypeVar("_Array", Variable, Field)
 
 
 @dataclass(frozen=True)
 class DebugInfo:
-    """The variables of a program; those with a symbol of their own are found by symbol. fields: the
-    arrays in its structures.
+    """The variables of a program; those with a symbol of their own are found by symbol. members:
+    the arrays inside them; fields: the arrays in the program's structures.
     """
 
     variables: tuple[Variable, ...] = ()
-    members: tuple[Member, ...] = ()
+    members: tuple[Variable, ...] = ()
     fields: tuple[Field, ...] = ()
 
     def of_symbol(self, symbol: str) -> Variable | None:
@@ -132,7 +118,7 @@ class DebugInfo:
     def from_dict(cls, data: dict) -> DebugInfo:
         return cls(
             _from_dicts(Variable, data["variables"]),
-            _from_dicts(Member, data["members"]),
+            _from_dicts(Variable, data["members"]),
             _from_dicts(Field, data["fields"]),
         )
 

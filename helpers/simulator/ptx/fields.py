@@ -52,12 +52,7 @@ class Fields:
         }
 
     def of(
-        self,
-        body: Body,
-        roots: Roots,
-        statement: Statement,
-        text: str,
-        variables: Collection[str],
+        self, body: Body, roots: Roots, statement: Statement, text: str, variables: Collection[str]
     ) -> Indexed | None:
         """Return the field that a statement accesses, None if it is not certain. text: its line;
         variables: names of arrays and parameters, which hide a field.

@@ -12,9 +12,10 @@ So the changes of the array must be of one kind: all of them store the same numb
 same one of atomicMin, atomicMax, atomicAnd and atomicOr. Then no order of the changes matters. And
 a thread that reads an element too early, before another thread's change, must leave the same values
 in memory as one that reads it after that change. This is tried (trials.py), with values that differ
-from the numbers of the code by at most 1, so that each comparison comes out both ways. One more
-difference is allowed: a flag, a number that is stored at one place for all threads. A thread that
-has read too early may set it again.
+from the numbers of the code by at most 1, so that each comparison comes out both ways; in every
+other trial, guards that do not depend on the element come out by chance, so that what happens
+rarely is seen. One more difference is allowed: a flag, a number that is stored at one place for all
+threads. A thread that has read too early may set it again.
 
 A search for shortest paths lowers distances by atomicMin, while other threads read them. A thread
 that reads an old distance offers a longer way; whoever has lowered the distance sets a flag, so
@@ -252,6 +253,8 @@ class Orders:
         early, late = (Thread(self._code, draws) for _ in range(2))
         for thread, value in ((early, before), (late, after)):
             thread.memory[thread.address(load)] = after
+            if seed % 2:  # what happens rarely must be seen, too
+                thread.go_any_way(load)
             if not thread.run(load, value):
                 return None
         if early.done != late.done:

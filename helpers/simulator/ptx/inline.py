@@ -19,7 +19,6 @@ from .syntax import (
     Negated,
     Operand,
     Pair,
-    Part,
     Place,
     Statement,
     Symbol,
@@ -110,8 +109,6 @@ class _Copy:
             return Group(tuple(self.operand(part) for part in one.members))
         if isinstance(one, Negated):
             return Negated(one.register + self.registers)
-        if isinstance(one, Part):
-            return Part(one.register + self.registers, one.selector)
         if isinstance(one, Label):
             return self.label(one)
         return one

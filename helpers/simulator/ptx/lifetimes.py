@@ -292,8 +292,7 @@ class _Code:
             inside = self._range(one)
             assert inside is not None
             birth, death = (
-                _calls(function, number, one, number in in_turn)
-                for function in (LIFE, END_OF_LIFE)
+                _calls(function, number, one, number in in_turn) for function in (LIFE, END_OF_LIFE)
             )
             if number in in_turn:
                 birth = [

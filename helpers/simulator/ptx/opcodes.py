@@ -82,7 +82,7 @@ _SIGNATURES = {
     "redux": "ttu", "activemask": "u", "elect": "uu", "dp4a": "u", "dp2a": "u", "nanosleep": "u",
     "prmt": "t",
 }
-_VIDEO = ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad", "vset", "vavrg")
+_VIDEO = ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vset", "vavrg")
 # Instructions of memory, synchronization and matrices, whose operands follow their own rules.
 _FREE = frozenset(
     ("mma", "wmma", "ldmatrix", "stmatrix", "mbarrier", "cp", "mapa", "getctarank", "barrier",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .opcodes import describe
-from .syntax import Address, Group, Negated, Operand, Pair, Part, Statement
+from .syntax import Address, Group, Negated, Operand, Pair, Statement
 
 
 def written(statement: Statement) -> Sequence[int]:
@@ -45,7 +45,7 @@ def registers(operand: Operand) -> Sequence[int]:
         return _of_all(operand.members)
     if isinstance(operand, Pair):
         return _of_all((operand.first, operand.second))
-    return (operand.register,) if isinstance(operand, Negated | Part) else ()
+    return (operand.register,) if isinstance(operand, Negated) else ()
 
 
 def _of_all(operands: Sequence[Operand]) -> list[int]:

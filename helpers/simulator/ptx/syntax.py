@@ -85,7 +85,7 @@ class Address:
 
 @dataclass(slots=True, frozen=True)
 class Negated:
-    """!predicate, or -register in a video instruction."""
+    """!predicate, or -register where a product and a sum are contracted."""
 
     register: int
 
@@ -96,14 +96,6 @@ class Pair:
 
     first: Operand
     second: Operand
-
-
-@dataclass(slots=True, frozen=True)
-class Part:
-    """Some bytes of a register, as in %r1.b0 or %r1.h1 of the video instructions."""
-
-    register: int
-    selector: str
 
 
 @dataclass(slots=True, frozen=True)
@@ -136,7 +128,6 @@ Operand = (
     | Address
     | Negated
     | Pair
-    | Part
     | Group
     | Label
     | Nothing

@@ -37,6 +37,7 @@ _STEPS = 300  # of a trial: a loop may have any number of turns
 _DEEPEST = 50  # steps back from a register to values that are drawn
 _APART = 1 << 44  # bytes between the drawn addresses of two variables
 _OWN_INDEX = 0.3  # share of the elements that hold it
+_USUAL = 0.75  # share of the guards behind which the code runs
 _RELATIONS: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
     "ge": operator.ge, "lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge,
@@ -76,6 +77,10 @@ class Draws:
         if key not in self._drawn:
             self._drawn[key] = self._random.choice(self._numbers)
         return self._drawn[key]
+
+    def chance(self, key: Hashable, share: float) -> bool:
+        """Return whether something is so, in this share of all cases."""
+        return bool(self._drawn.setdefault(("chance", key), self._random.random() < share))
 
     def set(self, key: Hashable, value: int) -> None:
         """Set a value instead of drawing it."""
@@ -147,7 +152,8 @@ class Thread:
     """A thread, from a statement on. number: tells two threads of one memory apart.
 
     memory, written: values by address; done: what it does beside that, such as barriers; by: for
-    each address, the statements that have written it.
+    each address, the statements that have written it; depends: the registers and places whose value
+    depends on what was loaded, if other guards may come out either way, else None.
     """
 
     def __init__(self, code: Code, draws: Draws, number: int = 0):
@@ -156,12 +162,15 @@ class Thread:
         self.written: dict[int, int] = {}
         self.done: list[tuple[int, ...]] = []
         self.by: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
+        self.depends: set[Hashable] | None = None
+        self._loaded_place: Hashable = None
+        self._has_parted = False  # at a branch that depends on what was loaded
+        self._decided: set[int] = set()
+        self._origins: dict[Operand, Hashable] = {}  # of predicates: what they are computed from
         self._values: dict[Hashable, int] = {}
         self._depth = 0
 
-    def run(
-        self, start: int, loaded: int | None = None, meeting: Meeting | None = None
-    ) -> bool:
+    def run(self, start: int, loaded: int | None = None, meeting: Meeting | None = None) -> bool:
         """Run from a statement to the end; loaded: what the statement, a load, reads; meeting: with
         another thread, which has run to its end behind, or before, a load of this one. Return
         whether the end came soon enough.
@@ -175,8 +184,7 @@ class Thread:
                 return True
             step = steps[at]
             statement = step.statement
-            is_off = statement.guard >= 0 and self.value(statement.guard) == statement.negated
-            if is_off or (meeting is not None and at == meeting.load and self._meet(step, meeting)):
+            if self._is_off(at, step) or self._meet(at, step, meeting):
                 at += 1
             elif step.root in _ENDS:
                 return True
@@ -187,13 +195,69 @@ class Thread:
                 at += 1
         return False
 
-    def _meet(self, step: _Step, meeting: Meeting) -> bool:
+    def go_any_way(self, load: int) -> None:
+        """Let guards that depend on nothing loaded come out either way; load: where it starts."""
+        self._loaded_place = "memory", self.address(load)
+        self.depends = {*self.code.steps[load].results, self._loaded_place}
+
+    def _is_off(self, at: int, step: _Step) -> bool:
+        """Return whether a guard keeps the thread from a statement. If the thread may go any way, a
+        guard that depends on nothing loaded is mostly such that the code behind it runs.
+        """
+        guard, negated = step.statement.guard, step.statement.negated
+        if guard < 0:
+            return False
+        if self.depends is not None:
+            if self._depends(guard):
+                self._has_parted = True
+            elif guard not in self._decided:
+                label = step.statement.operands[0] if step.root == "bra" else None
+                skips = isinstance(label, Label) and label.statement > at
+                is_usual = self.draws.chance((at, self._origins.get(guard)), _USUAL)
+                self._values[guard] = int(negated if skips == is_usual else not negated)
+                self._decided.add(guard)
+        return self.value(guard) == negated
+
+    def _depends(self, source: Hashable) -> bool:
+        """Return whether a register or place depends on what was loaded. What a register holds
+        behind a branch may depend on the way there.
+        """
+        assert self.depends is not None
+        definitions = self.code.flow.body.definitions
+        has_ways = isinstance(source, int) and len(definitions.get(source, ())) > 1
+        return source in self.depends or (has_ways and self._has_parted)
+
+    def _follow(self, k: int, step: _Step) -> None:
+        """Note whether the results of a statement depend on what was loaded."""
+        assert self.depends is not None
+        sources: set[Hashable] = {*self.code.flow.body.read[k]}
+        results: list[Hashable] = [*step.results]
+        if step.argument is not None:
+            (results.append if step.root == "st" else sources.add)(("argument", step.argument))
+        elif step.address is not None and not isinstance(step.address.base, Variable):
+            place = "memory", self._address(step)
+            if step.root != "st":
+                sources.add(place)
+            if step.root != "ld" and place != self._loaded_place:
+                results.append(place)
+        for one in step.results if step.kind == "pred" or step.root == "setp" else ():
+            origins = (self._origins.get(each, self.value(each)) for each in step.read)
+            self._origins[one] = step.statement.opcode, *origins
+        if any(map(self._depends, sources)):
+            self.depends.update(results)
+        else:
+            self.depends.difference_update(results)
+        self._decided.difference_update(step.results)
+
+    def _meet(self, at: int, step: _Step, meeting: Meeting | None) -> bool:
         """Load the element that the other thread has changed, if it is the first one, and take over
         that thread's memory. Return whether it is.
         """
+        if meeting is None or at != meeting.load or meeting.address is not None:
+            return False
         address = self._address(step)
         before = self.at(address)
-        if meeting.address is not None or meeting.written.get(address, before) == before:
+        if meeting.written.get(address, before) == before:
             return False
         meeting.address = address
         self.memory.update(meeting.written)
@@ -248,6 +312,8 @@ class Thread:
             self._values[register] = self._bits(register, value)
 
     def _execute(self, k: int, step: _Step) -> None:
+        if self.depends is not None:
+            self._follow(k, step)
         if step.root in OF_OTHERS or not (step.results or step.root in _SILENT):
             self.done.append((k, *map(self.value, step.read)))
         if step.root == "st":

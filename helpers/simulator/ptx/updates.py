@@ -271,9 +271,7 @@ class Dataflow:
                 return Update(loads, store, function)
         return None
 
-    def _only_loads(
-        self, slice_: frozenset[int], place: object, root: object
-    ) -> tuple[int, ...]:
+    def _only_loads(self, slice_: frozenset[int], place: object, root: object) -> tuple[int, ...]:
         """Return the loads of a place, () if other elements of its array are loaded, too: then
         the threads read each other's elements, and need a barrier.
         """

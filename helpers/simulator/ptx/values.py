@@ -21,7 +21,7 @@ from .opcodes import (
 )
 from .parse import Function
 from .rows import FUNCTION_ADDRESS, NONE, STATIC_KINDS, Code, Context, Row, Template, Unsupported
-from .syntax import Address, Literal, Negated, Nothing, Operand, Part, Special, Symbol, Variable
+from .syntax import Address, Literal, Negated, Nothing, Operand, Special, Symbol, Variable
 
 _CLUSTER_IDS = {f"{n}clusterid.{axis}": f"{n}ctaid.{axis}" for n in ("", "n") for axis in "xyz"}
 _FIXED = {
@@ -169,8 +169,6 @@ class Values:
             return self.address(operand)
         elif isinstance(operand, Nothing):
             return NONE
-        elif isinstance(operand, Part):
-            return self.part(operand, type)
         raise self.unsupported(f"an operand {operand} here")
 
     def sources(self, operands: list[Operand], types: tuple[str, ...], skip: int) -> list[int]:
@@ -239,22 +237,6 @@ class Values:
         if needed == width:
             return found
         return self.simple(f"cvt.u{8 * needed}.u{8 * width}", [self.temporary(needed), found])
-
-    def part(self, operand: Part, type: str) -> int:
-        """Return one byte or half of a register (video instructions)."""
-        start, size = (
-            (8 * int(operand.selector[1:]), 8)
-            if operand.selector[0] == "b"
-            else (16 * int(operand.selector[1:]), 16)
-        )
-        if start + size > 32:
-            raise self.unsupported(f"the selector .{operand.selector}")
-        constant = self.context.statics.constant
-        kind = "s32" if type[:1] == "s" else "u32"
-        return self.simple(
-            f"bfe.{kind}",
-            [self.temporary(4), operand.register, constant(4, start), constant(4, size)],
-        )
 
     # ---- addresses
 

@@ -25,13 +25,7 @@ from . import _errors, _findings
 from ._errors import LogicError
 from ._host import ManagedAllocation
 from ._memcpy import host_bytes, memcpy_dtoh, memcpy_htod
-from ._memory import (
-    DeviceAllocation,
-    DevicePointer,
-    PointerHolderBase,
-    address_of,
-    mem_alloc_like,
-)
+from ._memory import DeviceAllocation, DevicePointer, PointerHolderBase, address_of, mem_alloc_like
 
 LAUNCH = "cuLaunchKernel"
 
@@ -361,11 +355,7 @@ def _pointer_misfit(parameter, argument: Argument) -> str:
     wanted = _element(parameter)
     if argument.dtype is not None and argument.dtype.names:
         return _record_misfit(parameter, argument.dtype)
-    if (
-        wanted is None
-        or argument.dtype is None
-        or wanted.itemsize == argument.dtype.itemsize
-    ):
+    if wanted is None or argument.dtype is None or wanted.itemsize == argument.dtype.itemsize:
         return ""
     advice = f"convert it with .astype(np.{wanted.name})"
     if argument.given.startswith(("Out", "InOut")):  # .astype gives a copy, which nobody keeps

@@ -15,14 +15,7 @@ from helpers.simulator.race_facts import appends
 
 from . import _devices, _errors, _findings, _order
 from ._device import Context
-from ._memory import (
-    DeviceAllocation,
-    Order,
-    address_of,
-    mem_alloc,
-    plain_address_of,
-    whole_number,
-)
+from ._memory import DeviceAllocation, Order, address_of, mem_alloc, plain_address_of, whole_number
 from ._stream import number_of
 
 USUAL_OF_NUMPY = ("float64", "int64")  # dtypes of an array that names none

@@ -10,19 +10,8 @@ are refused by name.
 from __future__ import annotations
 
 from . import _errors
-from ._arguments import (
-    ArgumentHandler,
-    In,
-    InOut,
-    Out,
-)
-from ._device import (
-    Context,
-    Device,
-    get_driver_version,
-    get_version,
-    init,
-)
+from ._arguments import ArgumentHandler, In, InOut, Out
+from ._device import Context, Device, get_driver_version, get_version, init
 from ._enums import (
     compute_mode,
     ctx_flags,
@@ -68,12 +57,7 @@ from ._host import (
     pagelocked_zeros_like,
     register_host_memory,
 )
-from ._launch import (
-    Function,
-    Module,
-    module_from_buffer,
-    module_from_file,
-)
+from ._launch import Function, Module, module_from_buffer, module_from_file
 from ._memcpy import (
     from_device,
     from_device_like,
@@ -111,10 +95,7 @@ from ._memset import (
     memset_d32,
     memset_d32_async,
 )
-from ._stream import (
-    Event,
-    Stream,
-)
+from ._stream import Event, Stream
 
 CUDA_DEBUGGING = False
 

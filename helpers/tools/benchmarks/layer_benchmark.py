@@ -29,6 +29,7 @@ from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.conv2d import Conv2d, LayerError
 from helpers.problems.lenet import network, pooled, trained_weights
+from helpers.tools.benchmarks import cells, shortest
 
 NAME = "benchmark_conv2d"
 ACCURACY = "accuracy"
@@ -194,26 +195,14 @@ def _require_known(kernel: str, name: str, accuracy: network.Accuracy, known: in
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the record's rows as a text table: ms by kernel, layer and batch."""
-    places = list(
-        dict.fromkeys((row["layer"], row["batch"]) for row in rows if row["series"] == COPY)
-    )
-    names = list(dict.fromkeys(row["series"] for row in rows if row["series"] != ACCURACY))
-    head = ["ms, cold caches\nimages", *(f"{which}\n{batch:,}" for which, batch in places)]
-    times = [[_shortest(rows, name, *place) for place in places] for name in names]
-    cells = [["-" if ms is None else f"{ms:.4g}" for ms in line] for line in times]
-    return tables.text(head, [[name, *line] for name, line in zip(names, cells, strict=True)])
-
-
-def _shortest(rows: Sequence[Mapping[str, Any]], name: str, which: str, batch: int) -> float | None:
-    """Return the shortest time of a series for a layer and batch: cuDNN has one for each layout."""
-    of_series = [
-        row
-        for row in rows
-        if row["series"] == name and (row["layer"], row["batch"]) == (which, batch)
+    times = shortest(rows, "series", "layer", "batch")
+    places = [place for name, *place in times if name == COPY]
+    lines = [
+        [name, *cells(times, [(name, *place) for place in places])]
+        for name in dict.fromkeys(row["series"] for row in rows if row["series"] != ACCURACY)
     ]
-    return min(
-        (row["median_ms"] for row in of_series if row.get("median_ms") is not None), default=None
-    )
+    head = ["ms, cold caches\nimages", *(f"{which}\n{batch:,}" for which, batch in places)]
+    return tables.text(head, lines)
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:

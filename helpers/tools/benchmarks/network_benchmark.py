@@ -24,6 +24,7 @@ from helpers import checking, tables
 from helpers.bench import cudnn, lenet_times, pytorch, timing
 from helpers.problems import datasets
 from helpers.problems.lenet import checks, network, network_plan, pipeline, trained_weights
+from helpers.tools.benchmarks import cells, shortest
 
 NAME = lenet_times.BENCHMARK
 BATCHES = network.ACCURACY_SIZES
@@ -163,20 +164,12 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return a text table of the rows: ms by series, way and clock, of PyTorch's layouts the
     faster.
     """
-    times = [row for row in rows if row.get("clock")]
-    batches = sorted({row["batch"] for row in times})
-    lines = []
-    for series, way, clock in dict.fromkeys(
-        (row["series"], row["way"], row["clock"]) for row in times
-    ):
-        cells = []
-        for batch in batches:
-            wanted = series, way, clock, batch
-            keys = ("series", "way", "clock", "batch")
-            same = (row for row in times if tuple(row[key] for key in keys) == wanted)
-            here = [row["median_ms"] for row in same]
-            cells.append(f"{min(here):.4f}" if here else "-")
-        lines.append([series, way, clock, *cells])
+    times = shortest([row for row in rows if row.get("clock")], "series", "way", "clock", "batch")
+    batches = sorted({batch for *_, batch in times})
+    lines = [
+        [*kind, *cells(times, [(*kind, batch) for batch in batches], ".4f")]
+        for kind in dict.fromkeys(key[:3] for key in times)
+    ]
     return tables.text(
         ["ms", "how", "clock", *(f"{batch:,}" for batch in batches)], lines, left=(0, 1, 2)
     )

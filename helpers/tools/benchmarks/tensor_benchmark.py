@@ -27,6 +27,7 @@ from helpers.launch import LaunchError
 from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, LayerError
 from helpers.problems.lenet import network
+from helpers.tools.benchmarks import cells, shortest
 
 NAME = contenders.RECORD
 BUDGET_S = 0.05
@@ -145,18 +146,12 @@ class TensorBenchmark:
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return a text table of the rows: ms of each kernel and way; of cuDNN's ways the fastest."""
-    times = [row for row in rows if row.get("median_ms") is not None]
-    places = list(dict.fromkeys((row["layer"], row["batch"]) for row in times))
-    series = list(dict.fromkeys((row["series"], row.get("way", "")) for row in times))
-    lines = []
-    for name, way in series:
-        cells = []
-        for place in places:
-            of_place = (row for row in times if (row["layer"], row["batch"]) == place)
-            same = (r for r in of_place if (r["series"], r.get("way", "")) == (name, way))
-            here = [row["median_ms"] for row in same]
-            cells.append(f"{min(here):.4g}" if here else "-")
-        lines.append([name, way, *cells])
+    times = shortest(rows, "series", "way", "layer", "batch")
+    places = list(dict.fromkeys(key[2:] for key in times))
+    lines = [
+        [*kind, *cells(times, [kind + place for place in places])]
+        for kind in dict.fromkeys(key[:2] for key in times)
+    ]
     head = [
         "ms, cold caches",
         "way",

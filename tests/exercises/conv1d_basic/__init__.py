@@ -45,6 +45,16 @@ WRONG = (
         "cells of another block",
         ("cell < n)", "cell < n && cell / (int)blockDim.x == (int)blockIdx.x)"),
     ),
+    wrong(
+        "the left guard by threadIdx.x",
+        "test i, and not threadIdx.x. Only cell -1",
+        ("cell >= 0 &&", "(j > 0 || threadIdx.x > 0) &&"),
+    ),
+    wrong(
+        "the right guard by threadIdx.x",
+        "test i, and not threadIdx.x. Only cell n",
+        ("cell < n)", "cell < n && (j < 2 || threadIdx.x < blockDim.x - 1))"),
+    ),
     wrong("the stub", "that is gap 1", file="stub.cu", status="not_begun"),
     wrong("a left ghost too many", "leaves out N[0]", ("cell >= 0 &&", "(j > 0 || i > 1) &&")),
     wrong(

@@ -30,7 +30,8 @@ WRONG = (
         status="finding",
     ),
     wrong_python("the stub", "works are enqueued", file="stub.py", status="not_begun"),
-    wrong_python("one stream for all", "steps for", (STREAM, "streams[0]"), status="budget"),
+    wrong_python("one stream for all", "all works are in one stream", (STREAM, "streams[0]"),
+                 status="budget"),
     wrong_python(
         "the host waits after each piece",
         "steps for",

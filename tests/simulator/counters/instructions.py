@@ -195,20 +195,9 @@ def conversions() -> Iterator[tuple[str, str, str, str]]:
 
 
 def video() -> Iterator[tuple[str, str, str, str]]:
-    """Where ptxas' code for Hopper does what the manual says, as the machine does. With .sat, .min
-    or .max, and in shifts of products, that code mostly does something else.
-    """
-    two, three = "b32 b32 -> b32", "b32 b32 b32 -> b32"
-    signs = {"a": "u32 s32", "b": "u32 s32"}
+    """Of the parts of a register."""
+    three = "b32 b32 b32 -> b32"
     actions = "vadd vsub vabsdiff vmin vmax"
-    yield from each("{o}.{d}.{a}.{b}", two, o=actions, d="u32 s32", **signs)
-    yield from each("{o}.s32.{a}.{b}.sat", two, o=actions, **signs)
-    yield from each("{o}.s32.{a}.{b}.max", three, o="vadd vsub", **signs)
-    yield from each("{o}.{d}.{a}.u32.{w}", two, o="vshl vshr", d="u32 s32", a="u32 s32",
-                    w="clamp wrap")  # fmt: skip
-    yield from each("vmad.{t}", three, t="u32.u32.u32 s32.s32.u32 s32.s32.s32 s32.u32.s32")
-    yield from each("vset.{a}.{b}.{c}", two, **signs, c=_COMPARED)
-    yield from each("vset.{a}.{b}.{c}.{m}", three, **signs, c="lt ge", m="add min max")
     parts = {"n": "2 4", "d": "u32 s32", "t": "u32 s32"}
     yield from each("{o}{n}.{d}.{t}.{t}{m}", three, o=f"{actions} vavrg", **parts,
                     m="- .sat .add")  # fmt: skip

@@ -33,7 +33,7 @@ WARPGROUPS = (
 )
 # Of any shape: these take each of the network's layers.
 ANY_SHAPE = (*conv2d.CONV2D, *conv2d.REDUCED, wmma(tf32=True), *conv2d.IMPLICIT)
-ANY = "conv2d_register_tiled takes any shape"
+ANY = "conv2d_register_tiled takes most other shapes, conv2d_basic all"
 
 
 def label(one) -> str:
@@ -124,13 +124,14 @@ REFUSED = [
     (sized(FIRST, (1, 2, 2), 2, (1, 1), (1, 1)), replace(MANY, C=3),
      "3 channels are one octet, got octets = 2"),
     (sized(ASYNC, (1, 2, 2), 1, (1, 1), (1, 1), (1, 1)), MANY,
-     "the weights have 3 chunks: take as many buffers, or 2"),
+     "buffers for weights of 3 chunks: take 3, or 2"),
     (sized(ASYNC, (4, 11, 11), 3, (8, 1), (4, 1), (2, 1)), replace(MANY, W=200, H=200, K=190),
      "bytes of shared memory, and one of a Hopper GPU has 232,448"),
     (sized(ASYNC, (1, 2, 2), 3, (8, 5), (1, 1)), MANY, "has 1,280 threads"),
     # conv2d_implicit_wgmma
     (WGMMA, replace(WIDE, C=8),
-     "takes 16 channels and more.*conv2d_implicit_mma_async takes any shape"),
+     "takes 16 channels and more.*conv2d_implicit_mma_async takes most other shapes, "
+     "conv2d_basic all"),
     (WGMMA, replace(WIDE, W=57), "an even number of cells"),
     (WGMMA, replace(WIDE, K=11), "two stages of 16 channels must fit"),
     # conv2d_wgmma, lenet_wgmma_2
@@ -152,13 +153,14 @@ def test_what_a_kernel_does_not_take_is_refused_with_what_to_do(spec, shape, wor
         spec.require(shape)
 
 
+PORTABLE = "take conv2d_register_tiled"
 # (record, a layer that it takes, least compute capability, whether no other GPU will do, advice)
 GPUS = [
-    *((spec, "layer 1" if spec is QUADS else "layer 2", (8, 0), False, ANY)
+    *((spec, "layer 1" if spec is QUADS else "layer 2", (8, 0), False, PORTABLE)
       for spec in conv2d.FASTEST),
     *((spec, "layer E2", (8, 0), False, "conv2d_register_tiled computes the same")
       for spec in conv2d.IMPLICIT),
-    (IMAGES, "layer E2", (8, 0), False, ANY),
+    (IMAGES, "layer E2", (8, 0), False, PORTABLE),
     *((spec, "layer 2", (9, 0), True, "take (conv2d_mma_pairs|lenet_mma_2)")
       for spec in WARPGROUPS),
     (WGMMA, "VGG-16, 224 x 224", (9, 0), True, "take conv2d_implicit_mma_async"),
