@@ -15,6 +15,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from helpers.simulator.includes import without_comments
 
@@ -57,6 +58,11 @@ class KernelCell:
     options: tuple[str, ...]
     source: str
     text: str = ""
+
+
+def is_cell(kernel: Any) -> bool:
+    """Return whether this is what a %%kernel cell binds, or the parts of one."""
+    return hasattr(kernel, "source") and hasattr(kernel, "options") and hasattr(kernel, "name")
 
 
 def parse(text: str) -> KernelCell:

@@ -92,13 +92,19 @@ def code(text: str) -> str:
 def changed(name: str, *changes: tuple[str, str]) -> str:
     """Return the source of kernel ``name`` with each old text replaced by the new one.
 
-    changes: pairs (old, new), to break a kernel or to undo an optimization. Raises ValueError for
-    an old text that the source does not contain.
+    changes: pairs (old, new), to break a kernel or to undo an optimization. Raises ValueError as
+    `replaced` does.
     """
-    text = source(name)
+    return replaced(source(name), *changes, name=f"{name}.cu")
+
+
+def replaced(text: str, *changes: tuple[str, str], name: str = "the kernel") -> str:
+    """Return a source with each (old, new) replaced. Raises ValueError where an old is missing."""
     for old, new in changes:
         if old not in text:
-            raise ValueError(f"{name}.cu does not hold {old!r}: there is nothing to change")
+            raise ValueError(
+                f"{name} has no {old!r} to replace: copy the text from the source, with its spaces"
+            )
         text = text.replace(old, new)
     return text
 

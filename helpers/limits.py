@@ -18,6 +18,8 @@ MAX_THREADS = 1024  # of a block
 MAX_BLOCK = (1024, 1024, 64)  # threads along x, y, z
 MAX_GRID = (2**31 - 1, 65535, 65535)  # blocks along x, y, z
 WARP = 32  # threads
+BANKS = 32  # of shared memory
+SECTOR_BYTES = 32  # global memory moves whole sectors
 CONSTANT_BYTES = 64 * 1024  # of __constant__ memory of a module
 STATIC_SHARED_BYTES = 48 * 1024  # of a block; more must be dynamic, by an attribute
 MOST_SHARED_BYTES = 227 * 1024  # of a block, dynamic, on compute capability 9.0
@@ -27,6 +29,7 @@ MULTIPROCESSOR_REGISTERS = 65_536
 THREAD_REGISTERS = 255
 REGISTER_UNIT = 8  # registers of a thread are rounded up to a multiple of this
 MOST_WARPS, MOST_BLOCKS, QUARTERS = 64, 32, 4  # of a multiprocessor, 9.0
+MULTIPROCESSORS = 132  # of an H200
 INDICES = 2**31  # the cells that an int can count
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+LINE = 100  # characters of a line of text: JupyterLab breaks longer ones inside words
 FIRST = (0,)  # a column of names, then numbers
 
 
@@ -43,18 +44,13 @@ def of(
     return text(tuple(columns), [tuple(cell(row) for cell in cells) for row in rows], left=left)
 
 
-def markdown(
-    head: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] = FIRST
-) -> str:
-    """Return a Markdown table that is aligned as text, too.
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table that is aligned as text, too: names on the left, then numbers.
 
-    Arguments and errors are those of `text`.
+    Raises ValueError for a row with more or fewer cells than `head`.
     """
-    first, *others = _aligned([head, *rows], len(head), left)
-    rule = [
-        "-" * len(cell) if k in left else "-" * (len(cell) - 1) + ":"
-        for k, cell in enumerate(first)
-    ]
+    first, *others = _aligned([head, *rows], len(head), FIRST)
+    rule = ["-" * len(first[0]), *("-" * (len(cell) - 1) + ":" for cell in first[1:])]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (first, rule, *others))
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from helpers import tables
 from helpers.bench.sources import Kernel
+from helpers.limits import SECTOR_BYTES, WARP
 from helpers.quantities import quantity
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from helpers.simulator import Finding, Profile
 
 NOT_YET = "yours: not yet"
-LANES = 32
-SECTOR_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -217,7 +216,7 @@ class Counts(Sequence[Count]):
         *columns: str,
         labels: Sequence[str] | None = None,
         head: str = "",
-        outputs: int = LANES,
+        outputs: int = WARP,
     ) -> str:
         """Return counters for so many outputs, by default 32, what one full warp computes.
 
@@ -279,7 +278,7 @@ class Counts(Sequence[Count]):
                 asked, different = one.sectors(array, kind, first)
                 title += f": asks for {quantity(asked, 'sector')} of {array}, {different} different"
                 if first == 1:
-                    title = f"{label}: a {kind} of {array} moves {asked} sector{'s' * (asked > 1)}"
+                    title = f"{label}: a {kind} of {array} moves {quantity(asked, 'sector')}"
             if space == "constant":
                 title += f": a {kind} of {array} asks for {_words(one, array, kind)}"
             plotting.access_map(
@@ -308,7 +307,7 @@ def _words(one: Count, array: str, kind: str) -> str:
     """Return how many different words the first request for an array asks for."""
     requests = (r for r in one.profile.requests if (r.array, r.kind) == (array, kind))
     words = len(set(next(requests).offsets))
-    return f"{words} word{'s' * (words > 1)}"
+    return quantity(words, "word")
 
 
 def _waves(one: Count, array: str, kind: str) -> str:

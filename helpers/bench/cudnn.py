@@ -186,6 +186,11 @@ def borrowed(address: int, shape: Sequence[int], dtype: Any = np.float32) -> Any
     return torch.as_tensor(_Borrowed(address, shape, dtype), device="cuda")
 
 
+def on_stream(torch: Any, stream: Any) -> Any:
+    """Return PyTorch's name of a PyCUDA stream; None is the default stream."""
+    return torch.cuda.ExternalStream(stream.handle) if stream else torch.cuda.default_stream()
+
+
 class Convolution:
     """One layer by cuDNN, called in one way and mode.
 
@@ -195,7 +200,7 @@ class Convolution:
 
     def __init__(self, shape: ConvShape, x: int, filter: int, way: Way = Way(), mode: str = "FP32"):
         self._torch, self.shape, self.way, self.mode = require(mode), shape, way, mode
-        cells, weights = self._tensor(x, shape.x_shape), self._tensor(filter, shape.filter_shape)
+        cells, weights = borrowed(x, shape.x_shape), borrowed(filter, shape.filter_shape)
         self._size = 0.0
         if mode != "FP32":
             # Errors of the rounded products are relative to max |x| sum |f|.
@@ -217,9 +222,6 @@ class Convolution:
         y = self._torch.nn.functional.conv2d(x, filter, stride=self.shape.stride)
         return y[:, : self.shape.M] if self.way.padded == "channels and maps" else y
 
-    def _tensor(self, address: int, shape: Sequence[int]) -> Any:
-        return borrowed(address, shape)
-
     @property
     def name(self) -> str:
         """The mode and the way, for a message."""
@@ -240,8 +242,7 @@ class Convolution:
         # TF32 is a setting of the process, which another mode may have changed since.
         torch = require(self.mode)
         self._y = None  # So PyTorch reuses its memory; otherwise it would hold two outputs.
-        on = torch.cuda.ExternalStream(stream.handle) if stream else torch.cuda.default_stream()
-        with torch.no_grad(), torch.cuda.stream(on):
+        with torch.no_grad(), torch.cuda.stream(on_stream(torch, stream)):
             self._y = self._call(self._x, self._filter)
 
     def kernels(self) -> list[str]:
@@ -264,7 +265,7 @@ class Convolution:
         atol = SLACK * atol + ROUNDED[self.mode] * self._size
         self.launch(None)
         torch.cuda.synchronize()
-        right = self._tensor(want, self.shape.y_shape)
+        right = borrowed(want, self.shape.y_shape)
         if tuple(self._y.shape) != self.shape.y_shape:
             raise ValueError(
                 f"{name} returned shape {tuple(self._y.shape)}; expected {self.shape.y_shape}"

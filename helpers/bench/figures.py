@@ -29,6 +29,8 @@ def bars(
     the least time that the record's device needs. Where a ratio is below LEAST_LINEAR the axis is
     logarithmic, and dots take the place of bars.
     """
+    from helpers import plotting
+
     named = _named(times)
     first = next(iter(named.values()))
     rows = len(_beside_baseline(first)) + floor  # the floor's words have a row of their own
@@ -38,7 +40,7 @@ def bars(
         _draw_bars(ax, one, labels, logarithmic=logarithmic)
         if floor and (least := _floor(one)) is not None:
             _draw_floor(ax, least)
-        _finish(ax, title or _claim(one), one)
+        plotting.finish(ax, title or _claim(one), one.record)
     if not logarithmic:
         pictures[0][0].set_xlim(left=0)  # of all pictures, behind the longest bar of all
     return figure
@@ -350,10 +352,3 @@ def _claim(times: Times) -> str:
     if best.ms is None:
         return f"{where}: nothing is timed yet"
     return f"{where}: {best.kernel.title} is fastest, {best.ms:.3g} ms"
-
-
-def _finish(ax: Axes, title: str, times: Times) -> None:
-    from helpers import plotting
-
-    plotting.style(ax, title)
-    plotting.caption(ax, times.record)

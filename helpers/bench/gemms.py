@@ -175,8 +175,7 @@ def cublas(addresses: Mapping[str, Any], sizes: Gemm) -> Any:
 
     def run(stream: Any = None) -> None:
         cudnn.require(mode)
-        on = torch.cuda.ExternalStream(stream.handle) if stream else torch.cuda.default_stream()
-        with torch.no_grad(), torch.cuda.stream(on):
+        with torch.no_grad(), torch.cuda.stream(cudnn.on_stream(torch, stream)):
             torch.mm(A, X, out=Y)
 
     return run

@@ -20,6 +20,7 @@ from helpers.bench.task import Library, require_source
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import baselines, conv2d, fft_conv2d
+from helpers.problems.precision import HALF_UNIT
 
 FEW = 2  # images of a check
 LIBRARY = "cuDNN"
@@ -130,9 +131,8 @@ class Layer(Problem):
         return {"tile_width": spec.tile[0], "maps": spec.tile[2], "block": block, **sizes}
 
     def macros(self, spec: conv2d.Conv2d) -> frozenset[str]:
-        usual = ("FILTER_WORDS", "FILTER_WIDTH", "TILE_WIDTH", "MAPS", "STRIDE")
         own = (one[2:].partition("=")[0] for one in spec.fitted(self.shape).options(self.shape))
-        return frozenset((*usual, *own, *(name for name, _ in spec.constants)))
+        return frozenset((*spec.known_constants(self.shape, spec.block[0]), *own))
 
     def plan(self, kernel: Kernel) -> Plan:
         spec, shape = kernel.spec.fitted(self.shape), self.shape
@@ -149,15 +149,7 @@ class Layer(Problem):
 
     def _options(self, kernel: Kernel, spec: conv2d.Conv2d) -> tuple[str, ...]:
         """Return -D of all that the record knows; `rewritten` drops what the text does not use."""
-        shape = self.shape
-        known = {
-            "FILTER_WORDS": math.prod(shape.filter_shape),
-            "FILTER_WIDTH": shape.K,
-            "TILE_WIDTH": spec.block[0],
-            "MAPS": spec.tile[2],
-            "STRIDE": shape.stride,
-            **dict(spec.constants),
-        }
+        known = spec.known_constants(self.shape, spec.block[0])
         return tuple(f"-D{name}={value}" for name, value in known.items())
 
     def require(self, kernel: Kernel) -> None:
@@ -246,7 +238,7 @@ class HalvesOnDevice(OnDevice):
         some = np.ascontiguousarray(x[list(images)])
         want = reference.conv2d(some, filter, shape.stride)
         largest = np.full((1, 1, 1, 1), np.abs(x).max())
-        rounded = 2.0**-11 * float(np.abs(want).max())  # y is rounded, too
+        rounded = HALF_UNIT * float(np.abs(want).max())  # y is rounded, too
         atol = precision.atol(largest, filter) + rounded
         got = got.astype(np.float32)
         return checking.check(got, want, rtol=0.0, atol=atol, name=kernel.title)

@@ -18,10 +18,10 @@ from helpers.launch import Array, Plan
 from helpers.problems import conv1d as kernels_1d
 from helpers.problems import copies as kernels_of_copies
 from helpers.problems import tensor_product
+from helpers.problems.precision import FLOAT_UNIT
 from helpers.quantities import quantity
 
 SEED = 7
-FLOAT_UNIT = 2.0**-24
 
 
 def product(batch: int = 10_000, steps: int = 16) -> Product:
@@ -84,7 +84,7 @@ class Product(Problem):
         A = Array("A", (tensor_product.ROWS, depth))
         B = Array("B", (self.batch, depth, tensor_product.COLUMNS))
         D = Array("D", (self.batch, tensor_product.ROWS, tensor_product.COLUMNS))
-        plan = kernel.spec.plan_for(_Shaped(A.shape), _Shaped(B.shape))
+        plan = kernel.spec.plan_for(A, B)
         values = {"D": D, "A": A, "B": B, "steps": np.int32(self.steps)}
         return kernel.rewritten(plan, values)
 
@@ -119,13 +119,6 @@ class Product(Problem):
         cells = arrays["A"].size + self.batch * (arrays["B"].size + arrays["D"].size)
         depth = tensor_product.DEPTH * self.steps
         return limits.Work(bytes=4 * cells, flops=2 * self.outputs * depth)
-
-
-@dataclass(frozen=True)
-class _Shaped:
-    """What `plan_for` needs of an array."""
-
-    shape: tuple[int, ...]
 
 
 def mma() -> Mma:
@@ -240,7 +233,7 @@ class Copies(Problem):
     def title(self) -> str:
         if self.launched:
             return f"n = {self.n:,}, filter of {self.filter_width}"
-        each = f"{self.blocks} block{'s' if self.blocks > 1 else ''} a multiprocessor"
+        each = f"{quantity(self.blocks, 'block')} a multiprocessor"
         return f"tiles of {self.tile:,}, filter of {self.filter_width}, {each}"
 
     @property

@@ -56,7 +56,7 @@ class Graph:
 
     def launch(self, stream: Any = None) -> None:
         """Enqueue all of it on a PyCUDA stream; None is the default stream."""
-        with self._torch.cuda.stream(_on(self._torch, stream)):
+        with self._torch.cuda.stream(cudnn.on_stream(self._torch, stream)):
             self.graph.replay()
 
 
@@ -85,17 +85,11 @@ class TorchNetwork:
         self._filters = [
             cudnn.laid_out(on_device(f), layout) for f in (weights.conv1, weights.conv2)
         ]
-        self._dense = [
-            on_device(array)
-            for array in (weights.fc3, weights.fc3_bias, weights.fc4, weights.fc4_bias)
-        ]
+        fc3, fc4 = map(on_device, (weights.fc3, weights.fc4))
+        bias3, bias4 = map(on_device, (weights.fc3_bias, weights.fc4_bias))
         if mode == "FP16":
-            self._dense = [
-                *self._dense[:1],
-                self._dense[1] / 256,
-                self._dense[2],
-                self._dense[3] / 256,
-            ]
+            bias3, bias4 = bias3 / 256, bias4 / 256
+        self._dense = [fc3, bias3, fc4, bias4]
         self.classes: Any = None
         self._graph = None
         self._call = cudnn.compiled(self._forward) if way == COMPILED else self._forward
@@ -130,7 +124,7 @@ class TorchNetwork:
     def launch(self, stream: Any = None) -> None:
         """Enqueue the network on a PyCUDA stream; None is the default stream."""
         torch = cudnn.require(self.mode)  # TF32 is a setting of the process
-        with torch.cuda.stream(_on(torch, stream)):
+        with torch.cuda.stream(cudnn.on_stream(torch, stream)):
             if self._graph is None:
                 self._run()
             else:
@@ -171,7 +165,3 @@ def networks(
             yield TorchNetwork(weights, cells, batch, mode, layout, way)
         except RuntimeError as error:
             print(f"PyTorch, {mode}, {layout}, {way} is left out: {cudnn.first_line(error)}")
-
-
-def _on(torch: Any, stream: Any) -> Any:
-    return torch.cuda.ExternalStream(stream.handle) if stream else torch.cuda.default_stream()

@@ -40,12 +40,11 @@ SCHEMA = 1
 PNG_KEY = "halo-labs-record"
 UNNAMED = "bench"  # the record of experiments that name none
 
-_FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
-
-
+# The entries of a measurement that its timing fills.
+FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
 # What a measurement finds, beside the entries that name it.
-FOUND = ("ratio", "low", "high", "registers", "relative_error", "code_sha256")
-_NUMBERS = {*FOUND, *_FROM_TIMING}
+OUTCOMES = ("ratio", "low", "high", "registers", "relative_error", "code_sha256")
+_NUMBERS = {*OUTCOMES, *FROM_TIMING}
 _NAMED = 8  # keys that an error lists
 
 
@@ -67,7 +66,7 @@ class Measurement:
         if self.timing is not None:
             t = self.timing
             row |= dict(
-                zip(_FROM_TIMING, (t.median, t.low, t.high, t.n, t.what, t.cache), strict=True)
+                zip(FROM_TIMING, (t.median, t.low, t.high, t.n, t.what, t.cache), strict=True)
             )
         return row
 
@@ -180,7 +179,7 @@ class Record:
             )
         return rows[0]
 
-    def by(self, *keys: str, **where: Any) -> Found:
+    def by(self, *keys: str, **where: Any) -> Selection:
         """Return the comparable rows with these entries, by the value of another entry.
 
         Several keys make tuples of values. Rows without one of these entries are left out. Raises
@@ -188,17 +187,17 @@ class Record:
         """
         return self._by(keys, where, self.select(**where))
 
-    def ms(self, *keys: str, **where: Any) -> Found:
+    def ms(self, *keys: str, **where: Any) -> Selection:
         """Return the median times of the rows with these entries, by the values of others, as `by`.
 
         Rows without a time are left out. Raises KeyError for no such row, and as `by`.
         """
         timed = [row for row in self.some(**where) if row.get("median_ms") is not None]
         rows = self._by(keys, where, timed)
-        return Found(self, {key: row["median_ms"] for key, row in rows.items()})
+        return Selection(self, {key: row["median_ms"] for key, row in rows.items()})
 
-    def _by(self, keys: Sequence[str], where: Any, chosen: Iterable[dict[str, Any]]) -> Found:
-        rows = Found(self, {})
+    def _by(self, keys: Sequence[str], where: Any, chosen: Iterable[dict[str, Any]]) -> Selection:
+        rows = Selection(self, {})
         for row in chosen:
             values = tuple(row.get(key) for key in keys)
             if None in values:
@@ -274,7 +273,7 @@ class Record:
         return columns, [[_cell(row.get(column)) for column in columns] for row in rows]
 
 
-class Found(dict[Any, Any]):
+class Selection(dict[Any, Any]):
     """Numbers or rows of a record, by what names them. Another key raises KeyError, which names the
     record.
     """
@@ -350,7 +349,7 @@ def extend(name: str, rows: Iterable[Mapping[str, Any]]) -> Record:
     begun = _begun.setdefault(name, {})
     for row in notices.counted(f"Measuring {name}", rows):
         one = _measurement(row)
-        named = {key: value for key, value in one.parameters.items() if key not in FOUND}
+        named = {key: value for key, value in one.parameters.items() if key not in OUTCOMES}
         begun[one.series, tuple(sorted(named.items(), key=str))] = one
     if not begun:
         raise ValueError(f"record {name}: nothing was measured")
@@ -492,7 +491,7 @@ def _measurement(row: Mapping[str, Any]) -> Measurement:
             f"{series}: timing is a {type(timing).__name__}; "
             "give what helpers.bench.timing returned, or None"
         )
-    if taken := [key for key in parameters if key in _FROM_TIMING]:
+    if taken := [key for key in parameters if key in FROM_TIMING]:
         raise ValueError(
             f"{series}: {', '.join(taken)} would hide a column that the timing fills; "
             "use other names"

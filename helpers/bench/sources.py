@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from helpers import kernels
+from helpers import kernel_cells, kernels
 from helpers.launch import Launch, Plan
 from helpers.simulator.includes import without_comments
 
@@ -84,11 +84,11 @@ class Kernel:
 
         changes: two texts, the old and the new one, or several such pairs. label: in place of the
         own one; give one where the change is timed. A student's kernel that is missing stays so.
-        Raises KernelError where the source has no such text.
+        Raises ValueError where the source has no such text.
         """
         if self.is_missing:
             return self
-        text = changed(self.source, *_pairs(changes), name=self.label)
+        text = kernels.replaced(self.source, *_pairs(changes), name=self.label)
         function = self.function or self.sources[-1]
         new = dataclasses.replace(self, text=text, function=function)
         return new.named(label) if label else new
@@ -127,17 +127,6 @@ class Kernel:
         return dataclasses.replace(one, **changes)
 
 
-def changed(source: str, *changes: tuple[str, str], name: str = "the kernel") -> str:
-    """Return a source with each (old, new) replaced. Raises KernelError where an old is missing."""
-    for old, new in changes:
-        if old not in source:
-            raise KernelError(
-                f"{name} has no {old!r} to replace: copy the text from the source, with its spaces"
-            )
-        source = source.replace(old, new)
-    return source
-
-
 MISSING = "FAIL yours: its %%kernel cell has not run, or it does not compile. Run that cell first."
 
 
@@ -159,12 +148,7 @@ def yours(name: str) -> Any:
 
     shell = get_ipython()
     bound = {} if shell is None else shell.user_ns
-    return bound.get(name) if is_cell(bound.get(name)) else Missing(name)
-
-
-def is_cell(kernel: Any) -> bool:
-    """Return whether this is what a %%kernel cell binds, or the parts of one."""
-    return hasattr(kernel, "source") and hasattr(kernel, "options") and hasattr(kernel, "name")
+    return bound.get(name) if kernel_cells.is_cell(bound.get(name)) else Missing(name)
 
 
 def from_cell(cell: Any, spec: Any, of_the_record: Callable[[str], bool]) -> Kernel:

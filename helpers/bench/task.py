@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, launch, limits, simulator
+from helpers import checking, kernel_cells, launch, limits, simulator
 from helpers.bench import sources
 from helpers.bench.counts import Count, Counts
 from helpers.bench.sources import Kernel, KernelError
@@ -188,7 +188,7 @@ class Task(abc.ABC):
             found = Kernel(kernel.name, kernel)
         elif isinstance(kernel, str):
             found = Kernel(kernel, self.named(kernel))
-        elif sources.is_cell(kernel):
+        elif kernel_cells.is_cell(kernel):
             spec = self.named(like or self.like(kernel))
             known = self.macros(spec)
             found = sources.from_cell(kernel, spec, lambda macro: macro in known)

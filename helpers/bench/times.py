@@ -21,8 +21,7 @@ from helpers.bench.sources import Kernel
 from helpers.bench.task import Task
 
 MEASURED, RECORDED, NOT_HERE = "measured", "recorded", "not timed here"
-_NO_SETTING = {"series", "kernel", "over", *results.FOUND}
-_OF_A_TIMING = {"median_ms", "low_ms", "high_ms", "samples", "what", "cache"}
+_NO_SETTING = {"series", "kernel", "over", *results.OUTCOMES, *results.FROM_TIMING}
 
 
 @dataclass(frozen=True)
@@ -279,7 +278,7 @@ def _closest(
     if not rows:
         return None
     wanted = {key for key, _ in kernel.settings}
-    known = _NO_SETTING | _OF_A_TIMING | set(problem.where)
+    known = _NO_SETTING | set(problem.where)
 
     def distance(row: Mapping[str, Any]) -> tuple[int, int]:
         own = {key for key, value in row.items() if value is not None} - known

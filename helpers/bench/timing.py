@@ -137,21 +137,12 @@ class Comparison:
     a: Timing
     b: Timing
 
-    @property
-    def different(self) -> bool:
-        """Whether 1 lies outside of the interval."""
-        return not self.low <= 1 <= self.high
-
-    def to_row(self) -> dict[str, float]:
-        """Return the entries of a record's row: "ratio", "low", "high"."""
-        return {"ratio": self.ratio, "low": self.low, "high": self.high}
-
     def __str__(self) -> str:
         figures = (
             f"ratio {self.ratio:.4f}, 95 % interval {self.low:.4f} to {self.high:.4f}, "
             f"{quantity(self.a.n, 'pair')}"
         )
-        if not self.different:
+        if self.low <= 1 <= self.high:
             return f"no measurable difference between {self.a.name} and {self.b.name} ({figures})"
         slow, fast, times = (
             (self.a, self.b, self.ratio) if self.ratio > 1 else (self.b, self.a, 1 / self.ratio)
@@ -422,9 +413,9 @@ def compare_end_to_end(
         before = gpu_clock.read_clocks(gpu.bus_id)
         rng = np.random.default_rng(seed)
         pairs = sampling.take_pairs(first, second, budget_s, precision, rng)
-        told: dict[str, Any] = {"device": gpu.name, "clocks": gpu_clock.clocks_since(before, gpu)}
+        clocks = gpu_clock.clocks_since(before, gpu)
         timings = [
-            Timing.of(name, samples, what="end to end", **told)
+            Timing.of(name, samples, what="end to end", device=gpu.name, clocks=clocks)
             for name, samples in zip(names, pairs, strict=True)
         ]
     return _comparison(pairs, timings)

@@ -16,8 +16,7 @@ import numpy as np
 
 from helpers.checking.diagnosis import SHOWN, Diagnosis, absolute_error, diagnose, kind_of
 from helpers.quantities import quantity
-
-LINE = 100  # characters; JupyterLab breaks longer lines inside words
+from helpers.tables import LINE
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 from helpers.course import CourseError, box, texts
 from helpers.quantities import quantity
 
-MOST_TOLD = 20  # sentences for one student on what cannot be used
+MOST_REMARKS = 20  # sentences for one student on what cannot be used
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -217,12 +217,12 @@ def _run_grade(given) -> int:
     if counts.labs:
         numbers = {lab.number for lab in counts.labs}
         where = tuple(place for place in where if labs.number(place.lab) in numbers)
-    told: list[str] = []
+    remarks: list[str] = []
     with tempfile.TemporaryDirectory(prefix="halo-zips-") as scratch:
         times = gradebook.times_of(given.to)
         with _waiting(f"Reading {given.submitted}"):
             found = submissions.answers(
-                given.submitted, where, Path(scratch), told, names, counts.zone
+                given.submitted, where, Path(scratch), remarks, names, counts.zone
             )
             answers = [
                 replace(
@@ -231,24 +231,24 @@ def _run_grade(given) -> int:
                 )
                 for one in found
             ]
-        told = _shown(told)
+        remarks = _shown(remarks)
         if given.only:
             only = {names.find(student) or texts.name(student) for student in given.only}
             answers = [answer for answer in answers if answer.student in only]
             mine = tuple(f"{student}:" for student in only)
-            told = [one for one in told if one.startswith(mine)]
+            remarks = [one for one in remarks if one.startswith(mine)]
             before = grades.run_of(given.to).get("told", [])
-            told = [*(one for one in before if not one.startswith(mine)), *told]
+            remarks = [*(one for one in before if not one.startswith(mine)), *remarks]
         else:
-            told += gradebook.strangers(given.to, {answer.student for answer in answers})
-        print("".join(f"{one}\n" for one in told), end="", file=sys.stderr)
+            remarks += gradebook.strangers(given.to, {answer.student for answer in answers})
+        print("".join(f"{one}\n" for one in remarks), end="", file=sys.stderr)
         if not answers:
             raise notebooks.SubmissionError(
                 f"{given.submitted} holds no lab that has an exercise"
                 f"{' of ' + ', '.join(given.only) if given.only else ''}: STUDENT/LAB/*.ipynb is "
                 "expected"
             )
-        counts_of = _graded(given, answers, told)
+        counts_of = _graded(given, answers, remarks)
     print(file=sys.stderr)
     print(
         ", ".join(f"{count:,} {status}" for status, count in sorted(counts_of.items()))
@@ -257,18 +257,18 @@ def _run_grade(given) -> int:
     return 0
 
 
-def _shown(told: list[str]) -> list[str]:
+def _shown(remarks: list[str]) -> list[str]:
     """Return sentences that names of files stand in as lines to be seen, a few for each student."""
     by_student: dict[str, list[str]] = {}
-    for one in map(texts.line, told):
+    for one in map(texts.line, remarks):
         by_student.setdefault(one.partition(":")[0], []).append(one)
     for student, mine in by_student.items():
-        if len(mine) > MOST_TOLD:
-            mine[MOST_TOLD:] = [f"{student}: and {len(mine) - MOST_TOLD:,} more of that kind"]
+        if len(mine) > MOST_REMARKS:
+            mine[MOST_REMARKS:] = [f"{student}: and {len(mine) - MOST_REMARKS:,} more of that kind"]
     return [one for mine in by_student.values() for one in mine]
 
 
-def _graded(given, answers, told: list[str]) -> dict[str, int]:
+def _graded(given, answers, remarks: list[str]) -> dict[str, int]:
     from helpers.course import gradebook, grades, grading
     from helpers.simulator import library
 
@@ -287,7 +287,7 @@ def _graded(given, answers, told: list[str]) -> dict[str, int]:
         again=given.again,
     )
     try:
-        return grading.grade(answers, given.to, plan, _progress, told=told)
+        return grading.grade(answers, given.to, plan, _progress, remarks=remarks)
     finally:
         grading.close()
 

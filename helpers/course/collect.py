@@ -63,15 +63,15 @@ class Handed:
 @dataclass
 class Collection:
     """How to read what was handed in. known: the names of the labs; scratch: where zips are
-    unpacked; zone: of the times in zips, None for that of this computer; told: gets a sentence for
-    each thing that cannot be used.
+    unpacked; zone: of the times in zips, None for that of this computer; remarks: gets a sentence
+    for each thing that cannot be used.
     """
 
     known: Sequence[str]
     scratch: Path
     names: Names = field(default_factory=lambda: Names(()))
     zone: tzinfo | None = None
-    told: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     def handed_in(self, folder: Path) -> Iterator[Handed]:
         """Yield what lies in a folder, or in a zip."""
@@ -82,7 +82,7 @@ class Collection:
             try:
                 yield from self._of_place(place)
             except OSError as error:
-                self.told.append(f"{place.name}: {error}; what lies there is left out")
+                self.remarks.append(f"{place.name}: {error}; what lies there is left out")
 
     # ---- whose something is ----
 
@@ -101,17 +101,17 @@ class Collection:
             if path.name.startswith(_OF_SYSTEM):
                 continue
             if path.is_symlink():
-                self.told.append(f"{path.name!r} is a link, and is left out")
+                self.remarks.append(f"{path.name!r} is a link, and is left out")
             elif path.is_dir():
                 found += self._of_folder(path)
             elif not path.is_file():
-                self.told.append(f"{path.name!r} is no plain file, and is left out")
+                self.remarks.append(f"{path.name!r} is no plain file, and is left out")
             elif place := self._of_file(path):
                 found.append(place)
             elif is_zip and top and not path.name.startswith("."):
                 found += self._named(self._of_class_zip(path), apart=True)
             elif is_zip or path.suffix.lower() == ".ipynb":
-                self.told.append(f"{path.name} lies in no student's folder, and is left out")
+                self.remarks.append(f"{path.name} lies in no student's folder, and is left out")
         return found
 
     def _of_folder(self, path: Path) -> list[_Place]:
@@ -135,7 +135,7 @@ class Collection:
             return self._moved(path, moodle["file"], _Place(moodle["student"], moodle["number"]))
         if canvas:
             if canvas["late"]:
-                self.told.append(
+                self.remarks.append(
                     f"Canvas says that {path.name} is late, and not when it was handed in; "
                     "`grade --times` says that"
                 )
@@ -167,7 +167,7 @@ class Collection:
             is_sure = bool(number) and self.names.number_of(name) == number
             if len(numbers.get(place.name, ())) > 1 and not is_sure:
                 name = f"{place.name} {place.number}"
-                self.told.append(
+                self.remarks.append(
                     f"several students are called {place.name}; one of them is {name!r} here. Put "
                     "the work into a folder that has the roster's name for the student"
                 )
@@ -175,7 +175,7 @@ class Collection:
             if texts.is_name(name):
                 named.append(_Place(name, "", place.folder, place.is_timed))
             else:
-                self.told.append(f"{name!r} {texts.NO_NAME}. It is left out")
+                self.remarks.append(f"{name!r} {texts.NO_NAME}. It is left out")
         return named
 
     # ---- what lies at one place ----
@@ -191,14 +191,14 @@ class Collection:
                         others.append(str(inside))
                     continue
                 if path.is_symlink():
-                    self.told.append(f"{student}: {inside} is a link, and is left out")
+                    self.remarks.append(f"{student}: {inside} is a link, and is left out")
                 elif path.is_dir() and len(inside.parts) > MOST_DEEP:
-                    self.told.append(f"{student}: {inside} lies in too many folders; left out")
+                    self.remarks.append(f"{student}: {inside} lies in too many folders; left out")
                 elif path.suffix.lower() != ".ipynb":
                     if path.is_file() and path.name != _TIMESTAMP:
                         others.append(str(inside))
                 elif len(inside.parts) > MOST_DEEP:
-                    self.told.append(f"{student}: {inside} lies in too many folders; left out")
+                    self.remarks.append(f"{student}: {inside} lies in too many folders; left out")
                 else:
                     parts = [lab_of(part, self.known) for part in reversed(inside.parts)]
                     lab = next(filter(None, parts), "")
@@ -215,7 +215,7 @@ class Collection:
         if not count:
             there = ", ".join(others[:3]) + (" ..." if len(others) > 3 else "")
             is_there = f"there is {there}" if there else "the folder is empty"
-            self.told.append(
+            self.remarks.append(
                 f"{student}: no notebook that can be used was handed in; {is_there}. Expected is a "
                 "notebook, LAB.ipynb, or a zip with it"
             )
@@ -229,7 +229,7 @@ class Collection:
         except OSError as error:
             inside = []
             if student:
-                self.told.append(f"{student}: {folder.name} cannot be read ({error.strerror})")
+                self.remarks.append(f"{student}: {folder.name} cannot be read ({error.strerror})")
         for path in inside:
             yield path
             if deep <= MOST_DEEP and path.is_dir() and not path.is_symlink():
@@ -256,7 +256,7 @@ class Collection:
                     continue
                 whose = f"{place.name}: {path.relative_to(folder)}"
                 if depth == MOST_NESTED:
-                    self.told.append(f"{whose} lies in {depth} other zips, and is left out")
+                    self.remarks.append(f"{whose} lies in {depth} other zips, and is left out")
                     continue
                 unpacked = self._new_folder()
                 self._unpack(path, unpacked, whose, budget)
@@ -272,13 +272,15 @@ class Collection:
                 words = file.read(100).strip()
             if (at := time_of_nbgrader(words)) is not None:
                 return at
-            self.told.append(f"{student}: {_TIMESTAMP} holds no time, {words!r}; its file has one")
+            self.remarks.append(
+                f"{student}: {_TIMESTAMP} holds no time, {words!r}; its file has one"
+            )
         try:
             at = datetime.fromtimestamp(zipped or path.stat().st_mtime, UTC)
         except (OSError, ValueError, OverflowError):
             return None
         if at > datetime.now(UTC) + timedelta(days=1):  # of a computer whose clock is wrong
-            self.told.append(
+            self.remarks.append(
                 f"{student}: {path.name} says that it was saved at {at:%Y-%m-%d %H:%M}, which has "
                 "not come yet; it counts as on time. `grade --times` says when it was handed in"
             )
@@ -306,9 +308,9 @@ class Collection:
                             self._unpack_one(file, entry, to / place, budget)
                         except Exception as error:  # a damaged entry may raise anything
                             said = str(error) or type(error).__name__
-                            self.told.append(f"{whose}: {place} is left out: {said}")
+                            self.remarks.append(f"{whose}: {place} is left out: {said}")
         except Exception as error:  # so may a damaged zip
-            self.told.append(f"{whose} cannot be unpacked: {error or type(error).__name__}")
+            self.remarks.append(f"{whose} cannot be unpacked: {error or type(error).__name__}")
 
     def _unpack_one(
         self, file: zipfile.ZipFile, entry: zipfile.ZipInfo, to: Path, budget: _Budget

@@ -208,7 +208,7 @@ def _key(row: Mapping[str, Any]) -> str:
     """Return what names a measurement, without what it found."""
     given = row.get("parameters")
     given = given if isinstance(given, dict) else {}
-    named = {key: value for key, value in given.items() if key not in results.FOUND}
+    named = {key: value for key, value in given.items() if key not in results.OUTCOMES}
     return json.dumps([row.get("series"), named], sort_keys=True, default=str)
 
 

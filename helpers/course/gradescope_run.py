@@ -51,11 +51,11 @@ def _graded(lab: str, submission: Path) -> dict:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, target)
         where = tuple(place for place in submissions.places() if place.lab == lab)
-        told: list[str] = []
+        remarks: list[str] = []
         answers = [
             replace(answer, submitted="")  # Gradescope knows when, and takes points away itself
             for answer in submissions.answers(
-                scratch / "submitted", where, scratch / "zips", told
+                scratch / "submitted", where, scratch / "zips", remarks
             )
         ]
         gradebook.keep(to, COURSE if COURSE.is_file() else None, None)
@@ -67,7 +67,7 @@ def _graded(lab: str, submission: Path) -> dict:
         finally:
             grading.close()
         made = json.loads(export.gradescope(to, STUDENT))
-        return {**made, "output": "\n".join([made["output"], *told])}
+        return {**made, "output": "\n".join([made["output"], *remarks])}
 
 
 if __name__ == "__main__":

@@ -87,10 +87,10 @@ def grade(
     plan: Plan,
     progress: Progress | None = None,
     ladders: bool = True,
-    told: Sequence[str] = (),
+    remarks: Sequence[str] = (),
 ) -> dict[str, int]:
     """Grade answers, and write a result for each; how many have which status. ladders: cost the
-    course's own kernels, too; told: what was handed in and cannot be used.
+    course's own kernels, too; remarks: what was handed in and cannot be used.
     """
     began = time.monotonic()
     tasks, by_key = _tasks(answers, plan)
@@ -132,7 +132,7 @@ def grade(
     _writing(answers, to)
     own = {**_ladders_before(to), **_ladders(answers, to, plan)} if ladders else {}
     about = _about(plan, counts, len(tasks), done, time.monotonic() - began, own)
-    grades.save(to / grades.RUN, {**about, "told": list(told)})
+    grades.save(to / grades.RUN, {**about, "told": list(remarks)})
     return counts
 
 

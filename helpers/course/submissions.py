@@ -99,14 +99,14 @@ def answers(
     folder: Path,
     where: tuple[Place, ...],
     scratch: Path | None = None,
-    told: list[str] | None = None,
+    remarks: list[str] | None = None,
     names: Names | None = None,
     zone: tzinfo | None = None,
 ) -> Iterator[Answer]:
     """Yield the answers in submitted/, or in a zip of it: for each student and each notebook handed
     in, one for each exercise of its lab. A student may have several notebooks for a lab.
 
-    scratch: an empty folder to unpack zips in; told: gets a sentence for all that is left out;
+    scratch: an empty folder to unpack zips in; remarks: gets a sentence for all that is left out;
     names, zone: as collect.Collection has them.
     """
     if not folder.exists():
@@ -117,7 +117,7 @@ def answers(
         if scratch is None:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-zips-")))
         known = tuple(dict.fromkeys(place.lab for place in where))
-        said = told if told is not None else []
+        said = remarks if remarks is not None else []
         reader = collect.Collection(known, scratch, names or Names(()), zone, said)
         handed: dict[tuple[str, str], list[Answer]] = {}
         for one in reader.handed_in(folder):
@@ -131,7 +131,9 @@ def answers(
             yield from _begun(mine, said)
 
 
-def _of_handed(one: collect.Handed, where: tuple[Place, ...], told: list[str]) -> Iterator[Answer]:
+def _of_handed(
+    one: collect.Handed, where: tuple[Place, ...], remarks: list[str]
+) -> Iterator[Answer]:
     """Yield the answers of one notebook."""
     missing, cells = "", []
     name = one.notebook.name if one.notebook is not None else ""
@@ -149,7 +151,7 @@ def _of_handed(one: collect.Handed, where: tuple[Place, ...], told: list[str]) -
         # A notebook in the folder or under the name of another lab is graded as what it is.
         numbers = " and ".join(map(labs.number, held))
         missing = f"{name} is a notebook of lab {numbers}, and was graded as that"
-        told.append(f"{one.student}: {missing}; it was handed in as lab {labs.number(one.lab)}")
+        remarks.append(f"{one.student}: {missing}; it was handed in as lab {labs.number(one.lab)}")
         for place in mine:
             yield replace(_answer(one.student, place, [], name, missing), submitted=at)
         mine, missing = [place for place in where if place.lab in held], ""
@@ -157,7 +159,7 @@ def _of_handed(one: collect.Handed, where: tuple[Place, ...], told: list[str]) -
         mine = [place for place in where if place.lab in held]
         if not mine:
             said = missing or f"{name} is no lab of this course"
-            told.append(f"{one.student}: {said}, and is left out")
+            remarks.append(f"{one.student}: {said}, and is left out")
     beside = {lab: writing.of_cells(cells, lab) for lab in {place.lab for place in mine}}
     for place in mine:
         found = _answer(one.student, place, cells, name, missing, one.figures)
@@ -165,12 +167,12 @@ def _of_handed(one: collect.Handed, where: tuple[Place, ...], told: list[str]) -
 
 
 def _unread(
-    one: collect.Handed, where: tuple[Place, ...], told: list[str], error: Exception
+    one: collect.Handed, where: tuple[Place, ...], remarks: list[str], error: Exception
 ) -> Iterator[Answer]:
     """Yield what stands for the answers of a notebook that raised an error of no known kind."""
     name = one.notebook.name if one.notebook is not None else ""
     missing = f"{name} cannot be read ({type(error).__name__}: {error})"[:500]
-    told.append(f"{one.student}: {missing}")
+    remarks.append(f"{one.student}: {missing}")
     for place in where:
         if place.lab == one.lab:
             yield _answer(one.student, place, [], name, missing)
@@ -206,7 +208,7 @@ def _is_bound(exercise: BaseExercise, text: str) -> bool:
     return exercise.is_answer(text)
 
 
-def _begun(mine: list[Answer], told: list[str]) -> Iterator[Answer]:
+def _begun(mine: list[Answer], remarks: list[str]) -> Iterator[Answer]:
     """Yield the answers of a student to a lab, without those of notebooks that hold none where
     another one does. Many notebooks would try out what is right, so that only the last ones count.
     """
@@ -214,7 +216,7 @@ def _begun(mine: list[Answer], told: list[str]) -> Iterator[Answer]:
         every = [answer for answer in mine if answer.exercise == name]
         begun = sorted((one for one in every if one.text), key=lambda one: one.submitted)
         if len(begun) > MOST_VERSIONS:
-            told.append(
+            remarks.append(
                 f"{begun[0].student}: {len(begun):,} notebooks have an answer to {name}; the "
                 f"{MOST_VERSIONS} that were handed in last are graded"
             )

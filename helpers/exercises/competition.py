@@ -13,9 +13,10 @@ import numpy as np
 from helpers.bench import cost
 from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
+from helpers.problems import conv2d
 
 WIDTHS = (1, 2, 4, 5, 7, 9, 15)  # of the filters of drawn shapes
-LENET = {"layer 1": ConvShape(1, 1, 4, 86, 86, 7), "layer 2": ConvShape(1, 4, 16, 40, 40, 7)}
+LENET = {name: conv2d.LAYERS[name] for name in conv2d.LENET}
 SIGNATURE = (
     "(float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)"
 )

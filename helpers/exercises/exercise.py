@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.exercises.graded import GradedExercise
 from helpers.exercises.verdict import ExerciseError, Verdict
-from helpers.kernel_cells import KernelCell
+from helpers.kernel_cells import KernelCell, is_cell
 
 if TYPE_CHECKING:
     from helpers.exercises.on_bench import OnBench
@@ -80,8 +80,7 @@ _TWICE = (
 def _cell_of(kernel: Any) -> KernelCell:
     if isinstance(cell := getattr(kernel, "cell", None), KernelCell):
         return cell
-    missing = [name for name in ("source", "name", "options") if not hasattr(kernel, name)]
-    if missing:
+    if not is_cell(kernel):
         raise TypeError(
             f"check() takes the function that a %%kernel cell makes, got "
             f"{type(kernel).__name__}: run that cell, and pass its name"

@@ -346,7 +346,7 @@ class GradedExercise(BaseExercise):
         return ""
 
     def _explains(self, mistake: Mistake, cases, outcomes, wants, wrong) -> bool:
-        told = False
+        explains = False
         for k, case in enumerate(cases):
             got = outcomes[k].arrays
             if mistake.when is not None:
@@ -354,7 +354,7 @@ class GradedExercise(BaseExercise):
                     name = case.outputs[0]
                     if not mistake.when(case, got[name], wants[k][name]):
                         return False
-                    told = True
+                    explains = True
                 continue
             made = mistake.given(case)
             if made is None:  # this case cannot tell
@@ -364,8 +364,8 @@ class GradedExercise(BaseExercise):
                 self._same(case, got[name], np.asarray(array)) for name, array in made.items()
             ):
                 return False
-            told = told or k in wrong
-        return told
+            explains = explains or k in wrong
+        return explains
 
     def _of_budgets(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> Verdict:
         counters: dict[str, tuple[float, float]] = {}
@@ -558,7 +558,7 @@ def _with_printed(verdict: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
         return verdict
     every = [line for one in outcomes for line in one.printed.splitlines()]
     most = outcomes_of.SHOWN_LINES
-    head = f"printf wrote {count:,} line{'s' * (count > 1)}"
+    head = f"printf wrote {quantity(count, 'line')}"
     head += f"; the first {most}:" if count > most else ":"
     verdict = replace(verdict, printed="\n".join([head, *every[:most]]))
     if verdict.status not in ("budget", "time"):

@@ -11,6 +11,7 @@ import numpy as np
 
 from helpers.exercises import kit
 from helpers.limits import ConvShape
+from helpers.quantities import quantity
 from helpers.reference import conv2d
 
 LARGE = ConvShape(64, 4, 16, 40, 40, 7)  # what a GPU times: 64 images of LeNet's second layer
@@ -29,11 +30,8 @@ def sizes(shape: ConvShape) -> tuple[np.int32, ...]:
 
 def words(shape: ConvShape) -> str:
     """Return a layer in a few words."""
-    channels = f"{shape.C} channel{'s' * (shape.C > 1)}"
-    return (
-        f"{shape.B} x {channels} of {shape.H} x {shape.W}, {shape.M} "
-        f"map{'s' * (shape.M > 1)}, K = {shape.K}"
-    )
+    channels, maps = quantity(shape.C, "channel"), quantity(shape.M, "map")
+    return f"{shape.B} x {channels} of {shape.H} x {shape.W}, {maps}, K = {shape.K}"
 
 
 def tiles(shape: ConvShape, tile: int) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from helpers.exercises.player import Player
-from helpers.exercises.python_exercise import Found, PythonExercise
+from helpers.exercises.python_exercise import Judgement, PythonExercise
 from helpers.quantities import quantity
 
 Case = tuple[int, ...]
@@ -45,22 +45,22 @@ def exercise(
                 raise
         return [v if isinstance(v, int) else repr(v) for v in values]
 
-    def judged(values: list[Any], seed: int) -> Found:
+    def judged(values: list[Any], seed: int) -> Judgement:
         rows = cases(seed)
         if len(values) != len(rows):
             text = f"{quantity(len(values), 'answer')} for {len(rows)} {counted}"
-            return Found("wrong", text, "Return a number.")
+            return Judgement("wrong", text, "Return a number.")
         for case, value in zip(rows, values, strict=True):
             want = reference(*case)
             if not isinstance(value, int):
                 kind = "True or False" if isinstance(want, bool) else "a whole number"
                 text = f"for {words(case)} it returns {value}; return {kind}"
-                return Found("wrong", text, "Use // for divisions, and return the result.")
+                return Judgement("wrong", text, "Use // for divisions, and return the result.")
             if value != want:
                 text = f"for {words(case)} it returns {_text(value, want)}; right is "
                 text += _text(want, want)
-                return Found("wrong", text, hint(case, value, want))
-        return Found("pass", f"{len(rows)} {counted}", checked=f"{len(rows)} {counted}")
+                return Judgement("wrong", text, hint(case, value, want))
+        return Judgement("pass", f"{len(rows)} {counted}", checked=f"{len(rows)} {counted}")
 
     return PythonExercise(name=name, answer=name, made=made, judged=judged, **more)
 

@@ -39,7 +39,7 @@ class StoppedError(Exception):
 
 
 @dataclass(frozen=True)
-class Found:
+class Judgement:
     """What judging an answer gives: a status of Verdict, a message, and a hint."""
 
     status: str
@@ -48,10 +48,10 @@ class Found:
     checked: str = ""
 
 
-def of_findings(words: str, findings: Sequence[str], hint: str) -> Found:
+def of_findings(words: str, findings: Sequence[str], hint: str) -> Judgement:
     """Return what judging an answer gives whose work is not ordered. words: which run of it."""
     count = quantity(len(findings), "finding")
-    return Found("finding", f"{words}, {count}; the first\n{findings[0]}", hint)
+    return Judgement("finding", f"{words}, {count}; the first\n{findings[0]}", hint)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ class PythonExercise(BaseExercise):
 
     answer: str
     made: Callable[[Any, int], Any]
-    judged: Callable[[Any, int], Found]
+    judged: Callable[[Any, int], Judgement]
     more: Callable[[Any], str] | None = None
     is_text: bool = False
 
@@ -79,7 +79,7 @@ class PythonExercise(BaseExercise):
         """
         text = _cell_of(answer, self.answer)
         if text is None and _is_of_elsewhere(answer):
-            return self._said(self._verdict(Found("refused", _ELSEWHERE.format(self.answer))))
+            return self._said(self._verdict(Judgement("refused", _ELSEWHERE.format(self.answer))))
         if text is None and self.is_text and isinstance(answer, str):
             text = f"{self.answer} = {answer!r}"  # a cell that is in no history, as under nbval
         verdict = self._of(answer, NOTEBOOK_SEED)
@@ -89,12 +89,13 @@ class PythonExercise(BaseExercise):
             if not alone.passed:
                 said = alone.message.partition(f" {self.name}: ")[2]
                 words = f"right, but not by the text of its cell alone, which is graded: {said}"
-                verdict = self._verdict(Found(alone.status, words, alone.hint or ALONE))
+                verdict = self._verdict(Judgement(alone.status, words, alone.hint or ALONE))
         elif text is not None and self.is_stub(text):
             verdict = verdict.not_begun()
         elif text is not None and verdict.status == "time" and _needs_ipython(text):
             said = verdict.message.partition(f" {self.name}: ")[2]
-            verdict = self._verdict(Found("time", said, ALONE))  # a ! starts a process each time
+            # A line with ! starts a process each time.
+            verdict = self._verdict(Judgement("time", said, ALONE))
         verdict = self._said(verdict)
         if self.more is not None:
             print(self.more(answer))
@@ -106,9 +107,9 @@ class PythonExercise(BaseExercise):
             gate.check(text)
             verdict = self._of(self.bound(text), seed)
         except gate.Refused as refusal:
-            return self._verdict(Found("refused", str(refusal)))
+            return self._verdict(Judgement("refused", str(refusal)))
         except (SyntaxError, NameError) as error:
-            return self._verdict(Found("compile", f"{type(error).__name__}: {error}"))
+            return self._verdict(Judgement("compile", f"{type(error).__name__}: {error}"))
         except Exception as error:  # of the cell's own lines, before anything is called
             return self._verdict(_refused(error))
         return verdict.not_begun() if not verdict.passed and self.is_stub(text) else verdict
@@ -168,12 +169,12 @@ class PythonExercise(BaseExercise):
             made = self._made(lambda: answer, seed)
         except StoppedError as stopped:
             late = f"it was still running after {stopped}, and was stopped"
-            return self._verdict(Found("time", late, "Does each loop end?"))
+            return self._verdict(Judgement("time", late, "Does each loop end?"))
         except Exception as error:
             return self._verdict(_refused(error))
         return self.verdict(made, seed)
 
-    def _verdict(self, found: Found) -> Verdict:
+    def _verdict(self, found: Judgement) -> Verdict:
         return Verdict.of(
             self.name, found.status, found.message, self.points, found.hint, checked=found.checked
         )
@@ -304,9 +305,9 @@ def _needs_ipython(text: str) -> bool:
     )
 
 
-def _refused(error: Exception) -> Found:
+def _refused(error: Exception) -> Judgement:
     """Return what judging an answer gives that ends with an error."""
-    return Found("refused", f"{type(error).__name__}: {error}{_place(error)}")
+    return Judgement("refused", f"{type(error).__name__}: {error}{_place(error)}")
 
 
 def _place(error: Exception) -> str:

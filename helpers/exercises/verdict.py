@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-LINE = 100  # characters: JupyterLab breaks longer lines in the middle of words
+from helpers.tables import LINE
+
 STATUSES = ("pass", "budget", "wrong", "finding", "compile", "refused", "time", "not_begun")
 OVER_BUDGET = 0.5  # of the points: right, but over its budget
 WORDS = {"pass": "PASS", "budget": "NOT YET", "not_begun": "NOT BEGUN"}  # of all others: FAIL

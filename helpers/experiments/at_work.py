@@ -268,10 +268,9 @@ class TorchCall:
 
     def launch(self, stream: Any = None) -> None:
         """Enqueue the call; None is the default stream."""
-        torch = self._torch
-        on = torch.cuda.ExternalStream(stream.handle) if stream else torch.cuda.default_stream()
         self.y = None  # so that PyTorch reuses its memory
-        with torch.no_grad(), torch.cuda.stream(on):
+        torch = self._torch
+        with torch.no_grad(), torch.cuda.stream(cudnn.on_stream(torch, stream)):
             self.y = self._function(*self._arguments)
 
     def result(self) -> np.ndarray:

@@ -82,14 +82,16 @@ def _one_copy(pair: cards.Exchange, way: str) -> Callable[[], None]:
 class _HostCopies:
     """A vector through pinned host memory, in pieces, so that both ways overlap."""
 
-    def __init__(self, pair: cards.Exchange, pieces: int = 32):
+    PIECES = 32
+
+    def __init__(self, pair: cards.Exchange):
         self.pair = pair
         with pair.on(0):
             self.host = pair.cuda.pagelocked_empty(pair.n, np.float32)
             self.events = [
-                pair.cuda.Event(pair.cuda.event_flags.DISABLE_TIMING) for _ in range(pieces)
+                pair.cuda.Event(pair.cuda.event_flags.DISABLE_TIMING) for _ in range(self.PIECES)
             ]
-        ends = [pair.n * k // pieces for k in range(pieces + 1)]
+        ends = [pair.n * k // self.PIECES for k in range(self.PIECES + 1)]
         self.parts = list(itertools.pairwise(ends))
 
     def run(self) -> None:

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, reference, simulator, tables
-from helpers.bench import sources
+from helpers import checking, device, kernels, reference, simulator, tables
 from helpers.kernels import Listing
 from helpers.plotting import styles
 from helpers.quantities import quantity
@@ -220,7 +219,7 @@ def with_zeros(kernel: Any, sign: int) -> np.ndarray:
     first = "    if (i < n) tile[t + 1] = N[i];"
     zeros = "    for (int k = t; k < 258; k += 256) tile[k] = 0.0f;\n    __syncthreads();\n"
     at = setting("sliding_max", sign)
-    out, _ = run(kernel, sources.changed(kernel.source, (first, zeros + first)), at)
+    out, _ = run(kernel, kernels.replaced(kernel.source, (first, zeros + first)), at)
     return np.flatnonzero(out != at.want)
 
 
@@ -236,9 +235,9 @@ def mend(kernel: Any, *changes: tuple[str, str]) -> str:
 
     It runs on whole blocks, too. changes: pairs of the old text and the new. `smooth` gets a second
     array if it has a parameter for one. Where there is a GPU, the mended kernel runs there, too.
-    Raises sources.KernelError for an old text that is not there.
+    Raises ValueError for an old text that is not there.
     """
-    source = sources.changed(kernel.source, *changes, name=kernel.name)
+    source = kernels.replaced(kernel.source, *changes, name=kernel.name)
     name = f"{kernel.name}, mended"
     said = _mended(kernel, source, _strict(kernel.name, source), name)
     if said.startswith("FAIL") or kernel.name == "blur":
@@ -380,11 +379,7 @@ def flattened(source: str) -> str:
         "[ty][tx + 1]": "[ty * T + tx + 1]",
         "[ty][tx]": "[ty * T + tx]",
     }
-    for old, new in changes.items():
-        if old not in source:
-            raise ValueError(f"the source of blur has no {old}: take the kernel as it was broken")
-        source = source.replace(old, new)
-    return source
+    return kernels.replaced(source, *changes.items(), name="the source of blur")
 
 
 # --------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import plotting, tables
+from helpers import limits, plotting, tables
 from helpers.bench import layers
 from helpers.bench.sources import Kernel
 from helpers.limits import ConvShape
@@ -31,7 +31,7 @@ ATOMICS, TREE, SHUFFLE = SPLIT = (
     "conv2d_channels_shuffle",
 )
 KERNELS = (PLAIN, *SPLIT)
-LAYERS = ("layer 1", "layer 2")
+LAYERS = conv2d.LENET
 BATCH = 10_000  # images of the two layers
 CHANNELS = (1, 2, 4, 16, 64, 256)  # of the small image
 SIDE, MAPS, WIDTH = 11, 24, 7  # of the small image: its rows and columns, output maps, filter
@@ -139,7 +139,7 @@ def places_table() -> str:
 
     An H200 has 132 multiprocessors, each with places for 64 warps of 32 threads.
     """
-    places = 132 * 64 * 32
+    places = limits.MULTIPROCESSORS * limits.MOST_WARPS * limits.WARP
     problems = {
         f"{layer}, {BATCH:,} images": conv2d.shape_of(layer, BATCH).outputs for layer in LAYERS
     }

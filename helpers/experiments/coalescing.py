@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from helpers import plotting, tables
 from helpers.bench.counts import Count, Counts
 from helpers.bench.times import Times
+from helpers.limits import SECTOR_BYTES
 from helpers.plotting import styles
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 SQUARE = "16 x 16"
 ALIKE = 1.1  # a request of less than that times the time of one of 16 x 16 costs about as much
-SECTOR_BYTES = 32
 CELL_BYTES = 4
 LOADS = {"requests": "global_load_requests", "sectors": "global_load_sectors"}
 

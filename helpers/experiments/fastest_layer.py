@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from helpers.bench.times import Times
     from helpers.simulator.bounds import Bounds
 
-LAYERS = ("layer 1", "layer 2")
+LAYERS = conv2d.LENET
 LARGE = 10_000
 SPLIT, HALVES = "split halves", "halves"
 QUADS, PAIRS = "conv2d_mma_quads", "conv2d_mma_pairs"
@@ -229,7 +229,7 @@ def benchmark() -> Record:
 def fastest(layer: str, batch: int = LARGE) -> Mapping[tuple[str, str], float]:
     """Return the shortest time (ms) of each (series, way) of the benchmark; cuDNN has way ""."""
     record = benchmark()
-    found: dict[tuple[str, str], float] = results.Found(record, {})
+    found: dict[tuple[str, str], float] = results.Selection(record, {})
     for row in record.rows():
         if (row["layer"], row["batch"]) == (layer, batch) and row.get("median_ms") is not None:
             key = row["series"], row.get("way", "")
@@ -241,7 +241,7 @@ def vendor(layer: str, batch: int = LARGE) -> Mapping[str, float]:
     """Return the shortest time (ms) of each mode of cuDNN, the fastest first, by the benchmark."""
     found = fastest(layer, batch)
     modes = {mode: found[name, ""] for mode, name in cudnn.NAMES.items() if (name, "") in found}
-    return results.Found(benchmark(), dict(sorted(modes.items(), key=lambda one: one[1])))
+    return results.Selection(benchmark(), dict(sorted(modes.items(), key=lambda one: one[1])))
 
 
 def factors(record: Record) -> dict[tuple[str, int, str], float]:

@@ -225,7 +225,7 @@ def floor_s(n: int, gpu: Device) -> float:
 def medians(record: Record) -> Mapping[tuple[str, int], float]:
     """Return the median times in ms, by series and n."""
     timed = (row for row in record.rows() if row.get("median_ms") is not None)
-    return results.Found(record, {(row["series"], row["n"]): row["median_ms"] for row in timed})
+    return results.Selection(record, {(row["series"], row["n"]): row["median_ms"] for row in timed})
 
 
 def figure_of_ways(record: Record, ways: tuple[str, ...] = ALL_WAYS) -> Figure:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helpers import tables
-from helpers.bench.counts import LANES, Count, Counts
+from helpers.bench.counts import Count, Counts
 from helpers.bench.gemms import Gemm
+from helpers.limits import WARP
 from helpers.plotting import boxes, styles
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def words_table(problem: Gemm, seen: Counts) -> str:
 
     def cells(one: Count) -> list[str]:
         words = one.total("bytes_used", "shared", "load") / 4 / one.outputs
-        counts = (one.per(LANES, counter) for counter in COUNTED)
+        counts = (one.per(WARP, counter) for counter in COUNTED)
         return [f"{number / problem.one.inner:.3f}" for number in (words, *counts)]
 
     head = ("for one multiply-add", "words", "load instructions", "wavefronts")

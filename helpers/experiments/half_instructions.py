@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from helpers import plotting, tables
 from helpers.bench import loop_code, results
 from helpers.bench.counts import Count, Counts
+from helpers.bench.ratios import Ratio
 from helpers.experiments.half_precision import (
     BASIC,
     HALF,
@@ -181,7 +182,7 @@ def ratio_table(record: Record) -> str:
     for kernel, part, other in PAIRED:
         for layer in LAYERS:
             row = record.one(series=kernel, part=part, layer=layer, over=other)
-            interval = f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
+            _, interval, _ = Ratio.of_row(row, other).row()
             executed = f"{over(kernel, other):.2f}" if part != "whole" or kernel == INSIDE else ""
             lines.append((f"{layer}, {kernel}, {part}", interval, executed))
     head = ("over float32", "time (95 % interval)", "instructions,\na product")

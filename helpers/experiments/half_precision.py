@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from helpers.simulator import Profile
 
 RECORD = "300_deeper"
-LAYERS = ("layer 1", "layer 2")
+LAYERS = conv2d.LENET
 BATCH = 10_000
 COUNTS = (100, 1_000, BATCH)  # images that a network classifies
 WARP_SIZE = 32

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from helpers.simulator import Profile
 
 PLAIN, IM2COL, GEMM = "conv2d_basic", "im2col_basic", "gemm_tiled"
-LENET = ("layer 1", "layer 2")
 OTHERS = ("layer E1", "layer E2")  # those of a course report
-LAYERS = (*LENET, *OTHERS)
+LAYERS = (*conv2d.LENET, *OTHERS)
 WHOLE = 10_000  # images
 TILES = (16, 32)
 TILE = TILES[0]
@@ -105,7 +104,7 @@ def padding_table() -> str:
         "one image", "multiplications\ncounted", "needed", "useful", "threads without\nan output"
     )
     rows = []
-    for layer in LENET:
+    for layer in conv2d.LENET:
         for tile in TILES:
             one, counted = conv2d.shape_of(layer, 1), counted_multiplications(layer, tile)
             needed = one.outputs * one.terms

@@ -126,9 +126,9 @@ def with_launches_us(record: Record, layer: str, images: int) -> float:
     return 1e3 * row["median_ms"] / CUT
 
 
-def gpu_alone_us(record: Record, layer: str, images: int) -> float:
-    """Return the time of one pair of launches for so many images, on the GPU alone."""
-    return 1e3 * record.one(series=GPU_ALONE, layer=layer, images=images)["median_ms"]
+def gpu_alone_us(record: Record, layer: str) -> float:
+    """Return the time of one pair of launches for one image, on the GPU alone."""
+    return 1e3 * record.one(series=GPU_ALONE, layer=layer, images=1)["median_ms"]
 
 
 def one_over_many(record: Record, layer: str) -> float:
@@ -142,7 +142,7 @@ def step_us(record: Record) -> float:
     It is the slope between layers E1 and E2, one image a launch.
     """
     first, second = OTHERS
-    longer = gpu_alone_us(record, second, 1) - gpu_alone_us(record, first, 1)
+    longer = gpu_alone_us(record, second) - gpu_alone_us(record, first)
     return longer / (steps(second) - steps(first))
 
 
@@ -154,7 +154,7 @@ def one_image_table(record: Record) -> str:
     )
     slope, rows = step_us(record), []
     for layer in LAYERS:
-        alone = gpu_alone_us(record, layer, 1)
+        alone = gpu_alone_us(record, layer)
         cells = (
             str(blocks(layer)),
             str(steps(layer)),
@@ -211,7 +211,7 @@ def steps_figure(record: Record) -> Figure:
     slope = step_us(record)
     first, second = OTHERS
     ends = np.array([0, steps(second)])
-    line = gpu_alone_us(record, first, 1) + slope * (ends - steps(first))
+    line = gpu_alone_us(record, first) + slope * (ends - steps(first))
     label = f"through E1 and E2: {slope:.2f} µs a step"
     ax.plot(ends, line, color=styles.INK, linestyle=":", label=label, zorder=0)
     ax.set(xlim=(0, None), ylim=(0, None), xlabel=f"steps of {GEMM} along the inner axis")
@@ -220,6 +220,6 @@ def steps_figure(record: Record) -> Figure:
     more = steps(second) - steps(first)
     title = (
         f"One image a launch: {more} more steps take "
-        f"{gpu_alone_us(record, second, 1) - gpu_alone_us(record, first, 1):.0f} µs more"
+        f"{gpu_alone_us(record, second) - gpu_alone_us(record, first):.0f} µs more"
     )
     return plotting.finish(ax, title, record)

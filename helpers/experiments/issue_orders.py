@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Issue = Callable[[streams.Pipeline], None]
 
 KERNEL = "conv2d_register_tiled"
-LAYERS = ("layer 1", "layer 2")
+LAYERS = conv2d.LENET
 FEW = 6  # images of the runs in the simulator
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from helpers import limits, tables
 from helpers.bench import layers
+from helpers.bench.ratios import Ratio
 from helpers.bench.sources import Kernel
 from helpers.launch import Plan
 from helpers.problems import conv2d
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 BASIC, CONSTANT = "conv2d_basic", "conv2d_constant"
 MANY = 10_000  # images
-LAYERS = ("layer 1", "layer 2", "layer E1", "layer E2")
+LAYERS = tuple(conv2d.LAYERS)
 FLOAT_BYTES = 4
 # Shared memory that a kernel does not use holds its blocks down, and leaves its code as it is. A
 # block gets an equal part of 32 KiB. CARVEOUT, in percent, tells the driver how much of it a
@@ -95,7 +96,7 @@ def measure_blocks() -> Iterator[Mapping[str, Any]]:
             for one, timed in zip(pair, (found.a, found.b), strict=True):
                 facts = {"kernel": one.kernel.name, **where, "registers": one.registers}
                 yield {"series": f"held, {one.kernel.name}", **facts, "timing": timed}
-            yield {"series": "held", **found.to_row(), **where}
+            yield {"series": "held", **Ratio.of(found).to_row(), **where}
 
 
 # --------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ BEST_FORM = "conv2d_register_tiled, best form"
 HALF_FORM = ", halves"
 # Single times of one record are measured minutes apart. A smaller ratio of two says nothing.
 DRIFT = 1.05
-WARP, SECTORS_A_PASS = 32, 4  # an L1 cache or shared memory moves 128 bytes in a clock cycle
+SECTORS_A_PASS = 4  # an L1 cache or shared memory moves 128 bytes in a clock cycle
 
 # The kernel that each kernel was made from, and the lab that shows it.
 BUILDS_ON = {
@@ -134,7 +134,7 @@ def entered(layer: Layer, cell: Any, maps: int | None = None) -> Kernel:
         return entered(layer, Missing(cell.name))
     width, columns, own = chosen.values()
     tile = (width * columns, width, maps or own)
-    label = f"yours: {cell.name}" + (f", {maps} map{'s' * (maps > 1)}" if maps else "")
+    label = f"yours: {cell.name}" + (f", {quantity(maps, 'map')}" if maps else "")
     return layer.kernel(
         cell, like=PLAINEST, block=(width, width), tile=tile, label=label
     )
@@ -413,7 +413,7 @@ def count_table(counts: Counts) -> str:
     """Return the counters for 32 outputs, most passes first."""
     rows = []
     for one in sorted(counts, key=lambda one: -passes(one) if one.profiles else 0):
-        values = (WARP * value(one) / one.outputs for value in COUNTERS.values())
+        values = (limits.WARP * value(one) / one.outputs for value in COUNTERS.values())
         cells = [f"{value:,.0f}" if value >= 10 else f"{value:.1f}" for value in values]
         is_shown = one.profiles and one.passed
         rows.append((one.kernel.title, *(cells if is_shown else ["-"] * len(COUNTERS))))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from helpers.bench.results import Record
 
 KERNEL = "conv2d_basic"
-LAYERS = ("layer 1", "layer 2")
+LAYERS = conv2d.LENET
 FEW, MANY = 100, 10_000
 BATCHES = (FEW, MANY)
 OP_TIME, LAYER_TIME = "op time", "layer time"
@@ -87,11 +87,11 @@ class LayerTimes:
 
     def __init__(self, record: Record):
         self.record = record
-        self._rows: dict[tuple[str, int], dict[str, Row]] = results.Found(record, {})
+        self._rows: dict[tuple[str, int], dict[str, Row]] = results.Selection(record, {})
         for row in record.rows():
             if "median_ms" in row:
                 where = row["layer"], row["batch"]
-                self._rows.setdefault(where, results.Found(record, {}))[row["series"]] = row
+                self._rows.setdefault(where, results.Selection(record, {}))[row["series"]] = row
 
     @property
     def all_cores(self) -> str:

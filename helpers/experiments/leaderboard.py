@@ -41,7 +41,7 @@ from helpers.simulator.includes import without_comments
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LAYERS = ("layer 1", "layer 2")
+LAYERS = conv2d.LENET
 BATCH = 10_000
 WIDTHS = (1, 2, 4, 7, 9, 15)  # filter widths of the hidden shapes
 LAUNCH = {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1}

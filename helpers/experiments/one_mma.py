@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers.bench.counts import Count, Counts
+from helpers.limits import SECTOR_BYTES
 from helpers.plotting import fragments, style
 from helpers.plotting.styles import COLOURS, INK, LIGHT, subplots
 from helpers.problems import tensor_product as product
@@ -35,7 +36,6 @@ LAYOUTS: dict[str, tuple[tuple[int, int], Holder, tuple[str, ...], int]] = {
     ),
 }
 LEAST_REQUESTS = 2  # of A and B: 512 and 256 bytes, and a request brings at most 512
-SECTOR_BYTES = 32
 
 
 def layout_figure(lane: int = 13) -> Figure:

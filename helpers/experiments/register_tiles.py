@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from helpers.bench.results import Record
 
 PATCH, BEST = "conv2d_register", "conv2d_register_tiled"
-LAYERS = ("layer 1", "layer 2")
+LAYERS = conv2d.LENET
 MEMORIES = ("global", "shared", "constant")
 FLOAT_BYTES = 4
 

@@ -84,7 +84,7 @@ def answers_of(record: Record) -> Mapping[tuple[str, str, int], int]:
     """Return the right answers of a record by network, convolution and number of images."""
     rows = record.select(series="accuracy")
     right = {(row["network"], row["with"], row["images"]): row["right"] for row in rows}
-    return results.Found(record, right)
+    return results.Selection(record, right)
 
 
 def gained(record: Record, name: str) -> int:

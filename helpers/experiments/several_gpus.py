@@ -23,6 +23,7 @@ import numpy as np
 
 from helpers import cards, checking
 from helpers.bench import results, timing
+from helpers.bench.ratios import Ratio
 from helpers.experiments import between_gpus
 from helpers.experiments.between_gpus import require_same
 from helpers.experiments.card_mistakes import Row, misuse
@@ -106,8 +107,8 @@ def of_cards(group: cards.Cards, *, images: int, budget_s: float) -> Iterator[Ro
     """Yield the rows of `measure` that need the cards, each work on 1, 2, 4 ... of them."""
     for card in group:
         bus = card.call(_bus_of, card)
-        told = {"card": card.number, "name": card.name, "bus": bus}
-        yield {"series": "card", **told, "timing": None}
+        facts = {"card": card.number, "name": card.name, "bus": bus}
+        yield {"series": "card", **facts, "timing": None}
     counts = sorted({1, len(group), *(n for n in (2, 4, 8) if n < len(group))})
     yield from buses(group, images, budget_s)
     for one in jobs(images):
@@ -160,12 +161,12 @@ def jobs(images: int = IMAGES) -> Iterator[Job]:
     weights = trained_weights.lenet_weights()
     for count in NETWORK_IMAGES:
         pixels = datasets.images_at_hand(min(count, images)).repeated(count)
-        told = f"LeNet, {count:,} images"
+        words = f"LeNet, {count:,} images"
         yield Job(
-            told,
+            words,
             lenet(weights),
             pixels,
-            _classes_check(pixels, weights, told),
+            _classes_check(pixels, weights, words),
             "lenet_conv_pool",
             NETWORK_PIECE,
             ("host to host", "resident"),
@@ -242,7 +243,7 @@ def _gain(way: str, job: Job, count: int, found: timing.Comparison) -> Row:
         "work": job.name,
         "images": len(job.x),
         "cards": count,
-        **found.to_row(),
+        **Ratio.of(found).to_row(),
         "timing": None,
     }
 
@@ -338,8 +339,8 @@ def buses(group: cards.Cards, images: int, budget_s: float) -> Iterator[Row]:
     try:
         _at_once(copies, ("H2D", "D2H"))
         verdict = [one.card.call(one.check) for one in copies][-1]
-        told = {"H2D": ("H2D",), "D2H": ("D2H",), "both": ("H2D", "D2H")}
-        for way, ways in told.items():
+        directions = {"H2D": ("H2D",), "D2H": ("D2H",), "both": ("H2D", "D2H")}
+        for way, ways in directions.items():
             size = sum(sizes[("H2D", "D2H").index(one)] for one in ways)
             for name, some in [
                 *((str(one.card.number), [one]) for one in copies),

@@ -13,6 +13,7 @@ from helpers import plotting, tables
 from helpers.bench import layers, loop_code, plan_bounds
 from helpers.bench.counts import NOT_YET, Count, Counts
 from helpers.launch import Plan
+from helpers.limits import BANKS
 from helpers.plotting import boxes, styles
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from helpers.bench.sources import Kernel
     from helpers.bench.times import Times
 
-BANKS, WORD_BYTES, HALF_BYTES = 32, 4, 2
+WORD_BYTES, HALF_BYTES = 4, 2
 STEP = 16  # terms of one product
 PRODUCT = "wmma.mma"  # of fragments, of 16 x 16 x 16 or as large
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from helpers.bench.times import Times
 
 TILED, BEST, IMAGES = "conv2d_tiled", "conv2d_register_tiled", "conv2d_register_images"
-LAYERS, SMALL = ("layer 1", "layer 2"), ("layer E1", "layer E2")
+LAYERS, SMALL = conv2d.LENET, ("layer E1", "layer E2")
 BATCH = 10_000
 SEEDS, TRIES = range(20), 40  # of the replayed searches
 NEAR = 1.05  # a time that is near enough to the best

@@ -114,7 +114,7 @@ def yardstick_table(data: Record) -> str:
 def layer_ratio(data: Record, layer: str, K: int) -> Ratio:
     """Return the tiles' time over the direct kernel's."""
     rows = {(row.get("layer"), row["K"]): row for row in data.rows() if row["series"] == "ratio"}
-    return Ratio.of_row(results.Found(data, rows)[layer, K], over=DIRECT_2D)
+    return Ratio.of_row(results.Selection(data, rows)[layer, K], over=DIRECT_2D)
 
 
 def layers_table(data: Record) -> str:

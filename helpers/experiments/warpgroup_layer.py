@@ -22,6 +22,7 @@ from helpers.limits import ConvShape
 from helpers.plotting import boxes, styles, timings
 from helpers.plotting.boxes import Phase
 from helpers.problems import conv2d
+from helpers.problems.precision import HALF_UNIT
 from helpers.quantities import percent
 from helpers.simulator.bounds import resources
 
@@ -158,7 +159,7 @@ def check(*changes: tuple[str, str]) -> str:
     suspects = {"the filter is transposed": turned}
     y = y.astype(np.float32)
     try:
-        done = checking.check(y, want, rtol=2.0**-11, atol=atol, name=ANY_SHAPE, suspects=suspects)
+        done = checking.check(y, want, rtol=HALF_UNIT, atol=atol, name=ANY_SHAPE, suspects=suspects)
     except checking.CheckError as error:
         cause = f"\n{error.diagnosis.text}" if error.diagnosis.kind == "suspect" else ""
         return str(error).partition("\n")[0] + cause

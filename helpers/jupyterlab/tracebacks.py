@@ -24,7 +24,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
 
-LINE = 100  # characters in a line
+from helpers.tables import LINE
+
 PLACES = 3  # lines of the notebook
 NOT_RUN = "If a cell above defines it, run that one first: menu Run > Run All Above Selected Cell."
 COMPILER_LINES = 20  # lines of a compiler's message

@@ -10,10 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, NullLocator
 
+from helpers.limits import WARP
 from helpers.plotting.boxes import OWN, box
 from helpers.plotting.styles import INK, LIGHT, PALE, Look, style
+from helpers.quantities import quantity
 
-WARP = 32
 MOST_CELLS = 64  # the most cells of an array in a picture of single cells
 MOST_BLOCKS, MOST_THREADS = 8, 64  # the most boxes along an axis of a grid, of a block
 TIMELINE_ROWS = ("H2D", "kernel", "D2H")
@@ -320,7 +321,7 @@ def _draw_grid(ax: Axes, columns: int, rows: int, chosen: Sequence[int]) -> tupl
     ax.text(
         0,
         -0.05,
-        f"grid: {columns} x {rows} = {columns * rows:,} block{'s' * (columns * rows > 1)}",
+        f"grid: {columns} x {rows} = {quantity(columns * rows, 'block')}",
         va="bottom",
     )
     edge, top = (chosen[0] + 0.92) * width, chosen[1] * height
@@ -363,12 +364,12 @@ def _draw_threads(
     warps = -(-threads // WARP)
     name = (
         f"block ({chosen[0]}, {chosen[1]}): {width} x {height} = {threads:,} threads, "
-        f"{warps} warp{'s' * (warps > 1)}"
+        f"{quantity(warps, 'warp')}"
     )
     ax.text(_THREADS_LEFT, -0.05, name, va="bottom")
     cut = "..." if (drawn, shown) != (down, across) else ""
     count = threads - busy
-    idle = f"\nhatched: {count} thread{'s' * (count > 1)} without an element" if count else ""
+    idle = f"\nhatched: {quantity(count, 'thread')} without an element" if count else ""
     ax.text(
         _THREADS_LEFT,
         drawn * h + 0.02,

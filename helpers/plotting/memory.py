@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from helpers.limits import BANKS, SECTOR_BYTES, WARP
 from helpers.plotting.styles import (
     COLOURS,
     INK,
@@ -18,14 +19,12 @@ from helpers.plotting.styles import (
     legend_beside,
     style,
 )
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from helpers.simulator import Profile
 
-SECTOR_BYTES = 32
 WORD_BYTES = 4  # a word of constant memory, and of a bank of shared memory
-WARP = 32
-BANKS = 32
 THINNEST = 1 / 40  # a band that takes less of the axis is a line, and nobody counts it
 MOST_REQUESTS = 6  # the requests with a look of their own in an access map; others look alike
 
@@ -142,7 +141,7 @@ def _draw_request(ax: Axes, number: int, request, last: int, unit: int) -> None:
     distinct = place < MOST_REQUESTS
     count = len(_pieces(request, unit))
     name = "sector" if unit == SECTOR_BYTES else "different word"
-    label: str | None = f"request {number}, line {request.line}: {count} {name}{'s' * (count != 1)}"
+    label: str | None = f"request {number}, line {request.line}: {quantity(count, name)}"
     if not distinct:
         label = f"the others, to request {last}" if place == MOST_REQUESTS else None
     colour = COLOURS[place] if distinct else "#777777"
@@ -210,7 +209,7 @@ def bank_conflicts(
         xticks=list(ticks),
     )
     ax.set_ylabel("lane of the warp")
-    counts = f"{wavefronts} wavefront{'s' * (wavefronts != 1)}, {wavefronts - least} for conflicts"
+    counts = f"{quantity(wavefronts, 'wavefront')}, {wavefronts - least} for conflicts"
     ax.set_xlabel(
         f"bank of 4 bytes\n{kind} of {array}, line {there[number - 1].line}: {counts}",
         fontsize="small",

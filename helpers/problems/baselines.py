@@ -19,6 +19,8 @@ import numpy as np
 
 from helpers import limits, reference
 from helpers.problems.measured import CPU_SOURCES
+from helpers.problems.precision import FLOAT_UNIT
+from helpers.quantities import quantity
 from helpers.simulator import toolchain
 
 _FLAGS = ("-O3", "-pthread")
@@ -29,7 +31,8 @@ class BaselineError(RuntimeError):
     """A CPU baseline disagrees with the oracle, so it may not be timed."""
 
 
-def _require_float32(**arrays: np.ndarray) -> None:
+def require_float32(**arrays: np.ndarray) -> None:
+    """Raise TypeError for an object that is no array of float32, ValueError for a strided view."""
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
             raise TypeError(
@@ -37,7 +40,7 @@ def _require_float32(**arrays: np.ndarray) -> None:
             )
         if array.dtype != np.float32:
             raise TypeError(
-                f"{name} is {array.dtype}; the CPU baselines take float32: pass "
+                f"{name} is {array.dtype}; the programs on the CPU take float32: pass "
                 f"{name}.astype(numpy.float32)"
             )
         if not array.flags.c_contiguous:
@@ -70,7 +73,7 @@ class Baseline:
         sums. Raises TypeError for another dtype; ValueError for a strided view, an empty array, an
         even width, a wrong `out`.
         """
-        _require_float32(N=N, filter=filter)
+        require_float32(N=N, filter=filter)
         reference.require_shapes(N, filter)
         return self._into(out, N.shape, N=N, filter=filter)
 
@@ -88,7 +91,7 @@ class Baseline:
     ) -> np.ndarray:
         if out is None:
             out = np.empty(shape, np.float32)
-        _require_float32(out=out)
+        require_float32(out=out)
         if out.shape != shape:
             raise ValueError(f"out has shape {out.shape}; expected {shape}, a cell for each output")
         for name, array in arrays.items():
@@ -121,7 +124,7 @@ class LayerBaseline(Baseline):
         Raises TypeError for another dtype; ValueError for a strided view and for shapes that do not
         fit.
         """
-        _require_float32(x=x, filter=filter)
+        require_float32(x=x, filter=filter)
         return self._into(out, _layer_shape(x, filter), x=x, filter=filter)
 
     def want(self, x: np.ndarray, filter: np.ndarray) -> np.ndarray:
@@ -207,7 +210,7 @@ def _compiled(
     library = load_cpp(source, cpu_source(source), openmp_flags())
     cores = library.use_cores(usable_cores())
     if openmp:
-        all_cores = f"{cores} core{'s' if cores > 1 else ''} (OpenMP)"
+        all_cores = f"{quantity(cores, 'core')} (OpenMP)"
     else:
         all_cores = "one core (no OpenMP)"
         print(f'"C++, all cores" runs on one core here: {compiler} has no OpenMP.')
@@ -234,7 +237,7 @@ def require_correct(baseline: Baseline) -> None:
         scale = baseline.want(np.abs(cells), np.abs(filter))
         terms = filter.size if filter.ndim == 1 else filter[0].size
         error = np.abs(baseline.call(cells, filter, np.full(want.shape, np.nan, np.float32)) - want)
-        wrong = ~(error <= 2.0**-24 * (terms + 1) * scale)  # NaN counts as wrong.
+        wrong = ~(error <= FLOAT_UNIT * (terms + 1) * scale)  # NaN counts as wrong.
         if wrong.any():
             place = [int(i) for i in np.argwhere(wrong)[0]]
             raise BaselineError(

@@ -16,6 +16,7 @@ import numpy as np
 from helpers import checking, kernels, reference
 from helpers.checking import device_counter, diagnosis
 from helpers.launch import Array, Launch, Plan
+from helpers.problems.precision import FLOAT_UNIT
 
 # The kernel that is checked against the oracle. All outputs of other kernels are compared with its.
 PLAINEST = "conv1d_constant"
@@ -144,8 +145,8 @@ def conv1d_atol(cells: np.ndarray, filter: np.ndarray) -> float:
     of some 200 that exceeds this bound. For wider filters the bound still holds, but a check with
     it does not detect such rounding.
     """
-    width, unit = np.size(filter), 2.0**-24
-    return float((width + 1) * unit * np.abs(cells).max() * np.abs(filter, dtype=np.float64).sum())
+    terms, largest = np.size(filter) + 1, float(np.abs(cells).max())
+    return float(terms * FLOAT_UNIT * largest * np.abs(filter, dtype=np.float64).sum())
 
 
 # --------------------------------------------------------------------------------------------------

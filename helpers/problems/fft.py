@@ -13,9 +13,9 @@ import numpy as np
 from helpers import kernels
 from helpers.launch import Argument, Launch
 from helpers.limits import MAX_THREADS
+from helpers.problems.precision import FLOAT_UNIT
 
 TRANSFORM = "fft_radix2"
-UNIT = 2.0**-24  # the unit roundoff of float32
 LARGEST_FFT = 8192  # the most points that fit the shared memory of fft_radix2 on every GPU
 
 
@@ -96,13 +96,13 @@ def stage_error() -> float:
     theorem 24.2: a transform with log2 n stages, and with twiddle factors that err by at most u,
     errs in the 2-norm by at most log2 n times this, relative to its result.
     """
-    gamma = 4 * UNIT / (1 - 4 * UNIT)
-    return UNIT + gamma * (math.sqrt(2) + UNIT)
+    gamma = 4 * FLOAT_UNIT / (1 - 4 * FLOAT_UNIT)
+    return FLOAT_UNIT + gamma * (math.sqrt(2) + FLOAT_UNIT)
 
 
 def three_transforms(size: int, channels: int = 1) -> float:
     """Return the relative error of two transforms, a sum over channels, and one back."""
-    return 3 * _log2(size) * stage_error() + (2 + channels) * UNIT
+    return 3 * _log2(size) * stage_error() + (2 + channels) * FLOAT_UNIT
 
 
 def transform(

@@ -14,9 +14,9 @@ import numpy as np
 
 from helpers import kernels, limits
 from helpers.launch import Array, Launch, Plan
+from helpers.problems.precision import FLOAT_UNIT, HALF_UNIT
 
 HEADERS = f"-I{kernels.FOLDER}"  # what a kernel with an #include needs
-FLOAT_UNIT, HALF_UNIT = 2.0**-24, 2.0**-11  # the largest relative error of a rounding
 
 
 class GemmError(ValueError):

@@ -296,16 +296,9 @@ def _at(array: np.ndarray) -> ctypes.c_void_p:
 
 
 def _require_float32(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
-    if not isinstance(array, np.ndarray) or array.dtype != np.float32:
-        kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
-        raise TypeError(
-            f"{name} is {kind}; expected a NumPy array of float32: pass "
-            f"{name}.astype(numpy.float32)"
-        )
+    baselines.require_float32(**{name: array})
     if array.shape != shape or array.size == 0:
         raise ValueError(f"{name} has shape {array.shape}; expected {shape}, not empty")
-    if not array.flags.c_contiguous:
-        raise ValueError(f"{name} is a strided view; pass numpy.ascontiguousarray({name})")
 
 
 def _require_samples(x: np.ndarray, y: np.ndarray, **counts: int) -> None:

@@ -16,10 +16,12 @@ import numpy as np
 
 from helpers import kernels, launch, simulator
 from helpers.launch import Array, Launch, Plan
+from helpers.problems.precision import FLOAT_UNIT, HALF_SUBNORMAL, HALF_UNIT, TENSOR_UNIT
 from helpers.programs import Program
 
 ROWS, COLUMNS, DEPTH = 16, 8, 16  # of D, and terms that one instruction adds up
 WARP = (32, 1, 1)
+Shaped = np.ndarray | Array  # a plan needs the shapes alone
 
 
 class ProductError(ValueError):
@@ -40,7 +42,7 @@ class OneProduct:
         source = kernels.source(self.name)
         return (Launch(source, self.name, (), (1, 1, 1), WARP, arguments=(D, A, B)),)
 
-    def plan_for(self, A: np.ndarray, B: np.ndarray) -> Plan:
+    def plan_for(self, A: Shaped, B: Shaped) -> Plan:
         """Return `plan`; A and B have its shapes, or the runner says so."""
         return self.plan()
 
@@ -92,7 +94,7 @@ class Split:
             ),
         )
 
-    def plan_for(self, A: np.ndarray, B: np.ndarray) -> Plan:
+    def plan_for(self, A: Shaped, B: Shaped) -> Plan:
         """Return the plan for A and B. Raises ProductError where A has no whole steps."""
         if A.shape[1] % DEPTH:
             raise ProductError(f"A has {A.shape[1]} columns; take a multiple of {DEPTH}")
@@ -118,11 +120,11 @@ class Split:
         cut = np.zeros_like(whole)
         for first in range(0, steps, short):
             cut += np.cumsum(terms[first : first + short], axis=0).sum(axis=0)
-        inputs = 2 * 2.0**-11 + 2.0**-22 if self.products == 1 else 3 * 2.0**-22
-        tiny = 2.0**-25 * (a.sum(axis=1)[None, :, None] + b.sum(axis=1)[:, None, :])
+        inputs = 2 * HALF_UNIT + HALF_UNIT**2 if self.products == 1 else 3 * HALF_UNIT**2
+        tiny = HALF_SUBNORMAL * (a.sum(axis=1)[None, :, None] + b.sum(axis=1)[:, None, :])
         additions = -(-steps // short) + 1
-        error = inputs * whole + tiny + 2.0**-24 * additions * whole
-        return float((error + self.products * (DEPTH + 2) * 2.0**-23 * cut).max())
+        error = inputs * whole + tiny + FLOAT_UNIT * additions * whole
+        return float((error + self.products * (DEPTH + 2) * TENSOR_UNIT * cut).max())
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ class Units:
     tile: int = 16
     name: str = "gemm_tiled"
 
-    def plan_for(self, A: np.ndarray, B: np.ndarray) -> Plan:
+    def plan_for(self, A: Shaped, B: Shaped) -> Plan:
         """Return the launch on "D", "A" and "B" of the shapes that `Split` takes."""
         batch, depth, columns = B.shape
         D = Array("D", (batch, ROWS, columns))

@@ -49,7 +49,7 @@ from .module import load
 from .toolchain import CacheError, CompileFailed, CompilerMissingError
 from .toolkit import ToolkitMissingError
 
-CLEAN, FOUND, MISTAKE = 0, 1, 2
+CLEAN, HAS_FINDINGS, MISTAKE = 0, 1, 2
 TYPES = {
     "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32,
     "uint": np.uint32,
@@ -350,13 +350,10 @@ def _show_findings(findings: Sequence[Finding], name: str, options: argparse.Nam
         )
     else:
         threads, blocks = math.prod(options.block), math.prod(options.grid)
-        launch = (
-            f"{name}: {blocks:,} block{'s' * (blocks != 1)} of {threads:,} "
-            f"thread{'s' * (threads != 1)}"
-        )
+        launch = f"{name}: {quantity(blocks, 'block')} of {quantity(threads, 'thread')}"
         print(f"{launch}, {len(findings) or 'no'} finding{'s' * (len(findings) != 1)}")
         print(*(f"\n{finding}" for finding in findings), sep="\n", end="\n" if findings else "")
-    return FOUND if findings else CLEAN
+    return HAS_FINDINGS if findings else CLEAN
 
 
 def _show_profile(result: Profile, options: argparse.Namespace) -> int:
@@ -365,7 +362,7 @@ def _show_profile(result: Profile, options: argparse.Namespace) -> int:
         _print_json({"file": options.file, **result.to_dict()})
     else:
         print(result)
-    return FOUND if result.findings else CLEAN
+    return HAS_FINDINGS if result.findings else CLEAN
 
 
 def _print_json(data: dict[str, Any]) -> None:

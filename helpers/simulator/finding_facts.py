@@ -11,6 +11,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from helpers.limits import WARP
 from helpers.quantities import quantity
 
 from . import memory
@@ -34,7 +35,6 @@ from .race_facts import (
 
 _MEANT = "meant"  # the machine knows the array that the address starts from
 _ONE_WARP = "one warp"  # the machine saw this race only between threads of one warp
-_WARP = 32
 _FOR = re.compile(r"\bfor\s*\([^;]*;[^;]*;[^;]*?\)")
 _INDEX = r"\s*\[(?:[^][;=]|\[[^][]*\])*\]"  # with one more inside, as in h[x[i]]
 _BEFORE = re.compile(rf"(\+\+|--)\s*([A-Za-z_][\w.]*(?:{_INDEX})*)")  # ++h[k]
@@ -370,7 +370,7 @@ class FindingFacts:
 
     def is_block_of_one_warp(self) -> bool:
         x, y, z = self.scene.block
-        return x * y * z <= _WARP
+        return x * y * z <= WARP
 
     def dynamic_pair(self) -> tuple[str, str] | None:
         """Return the two names by which two threads access the same bytes of dynamic shared memory:

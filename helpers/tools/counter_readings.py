@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from helpers import device
+from helpers.bench import hardware
 from helpers.programs import DeviceRun, Images, Modules
 from helpers.tools import ncu
 from helpers.tools.counter_cases import Case, matching
@@ -26,10 +27,7 @@ Binary = tuple[str, tuple[str, ...]]  # a source and its options
 
 # Counters that must be equal: the Profile's name -> the metrics of Nsight Compute whose sum it is.
 COMPARED = {
-    "global_load_requests": ("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",),
-    "global_load_sectors": ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",),
-    "global_store_requests": ("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",),
-    "global_store_sectors": ("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",),
+    **{name: (metric,) for name, metric in hardware.GLOBAL.items()},
     "global_atomic_requests": (
         "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
         "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
@@ -38,10 +36,7 @@ COMPARED = {
         "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
         "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
     ),
-    "shared_load_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",),
-    "shared_load_conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",),
-    "shared_store_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",),
-    "shared_store_conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",),
+    **{name: (metric,) for name, metric in hardware.SHARED.items()},
     "shared_atomic_requests": ("smsp__inst_executed_op_shared_atom.sum",),
     "shared_atomic_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",),
 }

@@ -36,11 +36,11 @@ from helpers.experiments import (
 )
 from helpers.launch import Plan
 from helpers.limits import ConvShape
-from helpers.problems import fft_conv2d
+from helpers.problems import conv2d, fft_conv2d
 from helpers.programs import Program
 from helpers.tools import ncu
 
-LAYERS = ("layer 1", "layer 2")
+LAYERS = conv2d.LENET
 FILTER_WIDTHS = (1, 3, 5, 7, 9, 11, 13, 15)
 FEW, MANY = 1_000, 10_000  # images; the fewer ones are enough blocks to fill the GPU many times
 

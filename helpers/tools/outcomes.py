@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from helpers.quantities import quantity
+
 ERROR_LINES = 12  # the most lines of an error; the executed notebook has all of them
 
 
@@ -52,7 +54,7 @@ class Outcome:
     def verdict(self) -> str:
         if not self.passed:
             return "FAILED"
-        return f"pass, {self.checks} check{'' if self.checks == 1 else 's'}"
+        return f"pass, {quantity(self.checks, 'check')}"
 
     @property
     def on_gpu(self) -> bool:

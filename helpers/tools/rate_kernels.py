@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, kernels, launch
+from helpers import checking, kernels, launch, limits
+from helpers.quantities import quantity
 
 FOLDER = kernels.FOLDER / "rates"
 TARGET_S = 1e-3  # of one launch
-MULTIPROCESSORS = 132
-BLOCKS, THREADS = 4 * MULTIPROCESSORS, 256  # 32 warps a multiprocessor
+BLOCKS, THREADS = 4 * limits.MULTIPROCESSORS, 256  # 32 warps a multiprocessor
 CHAINS = 8  # of rate_arithmetic and rate_shuffle
 
 
@@ -164,7 +164,7 @@ def _caches() -> Iterator[Variant]:
             passes = max(loads, sectors / 4)
             asks = {"l1": sectors, "lsu": loads, "l1_data": passes}
         reads = mode == "READ"
-        grid = BLOCKS if threads == THREADS else 32 * MULTIPROCESSORS
+        grid = BLOCKS if threads == THREADS else 32 * limits.MULTIPROCESSORS
         value = {"READ": loads * max(1, width), "WRITE": 3.0, "COPY": 1.0}[mode]
 
         def want(
@@ -190,7 +190,7 @@ def _caches() -> Iterator[Variant]:
 
 
 def _width(floats: int) -> str:
-    return "a half a lane" if not floats else f"{floats} float{'s' * (floats > 1)} a lane"
+    return "a half a lane" if not floats else f"{quantity(floats, 'float')} a lane"
 
 
 def _shared() -> Iterator[Variant]:

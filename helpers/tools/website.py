@@ -254,14 +254,12 @@ def _tables_of_contents(root: Path, kernels: Sequence[Path]) -> Iterator[str]:
                 pages.append(f"labs/{labs.DEEPER}/{deeper[labs.number(name)]}")
         yield _toctree(part.title, pages)
     yield _toctree("Guides", [page.removesuffix(".md") for page in GUIDES])
-    yield _toctree("CUDA sources", [f"kernels/{kernel.stem}" for kernel in kernels], depth=1)
+    yield _toctree("CUDA sources", [f"kernels/{kernel.stem}" for kernel in kernels])
 
 
-def _toctree(caption: str, pages: Sequence[str], depth: int = 1) -> str:
+def _toctree(caption: str, pages: Sequence[str]) -> str:
     entries = "\n".join(pages)
-    return (
-        f"\n```{{toctree}}\n:hidden:\n:maxdepth: {depth}\n:caption: {caption}\n\n{entries}\n```\n"
-    )
+    return f"\n```{{toctree}}\n:hidden:\n:maxdepth: 1\n:caption: {caption}\n\n{entries}\n```\n"
 
 
 def _linked(text: str, page: str, root: Path) -> str:

@@ -257,7 +257,7 @@ def collected(folder: Path, scratch: Path, names: str = "", **more) -> tuple[lis
     """What lies in a folder or zip, and what is told. names: a roster."""
     listed = roster.read(written(scratch.parent, names, "names")) if names else ()
     reader = collect.Collection(KNOWN, scratch, roster.Names(listed), **more)
-    return list(reader.handed_in(folder)), reader.told
+    return list(reader.handed_in(folder)), reader.remarks
 
 
 def zipped(path: Path, **files: bytes | str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helpers import bench, kernels
-from helpers.bench import results, sources
+from helpers.bench import results
 from helpers.experiments import layer_tiles
 from helpers.limits import ConvShape
 from helpers.tools.launch_counters import cases
@@ -33,7 +33,7 @@ def test_every_counted_variant_computes_the_layer_on_a_ragged_shape(variant):
 
 def test_a_change_that_does_not_fit_the_source_is_refused():
     with pytest.raises(ValueError, match="the kernel has no 'no such line' to replace"):
-        sources.changed(kernels.source("conv2d_tiled"), ("no such line", ""))
+        kernels.replaced(kernels.source("conv2d_tiled"), ("no such line", ""))
 
 
 def test_counters_are_those_of_32_outputs():

@@ -227,7 +227,7 @@ def test_the_same_host_call_twice_is_no_difference():
         timing.compare_cpu(work, work, names=("a", "b"), budget_s=0.0, seed=seed)
         for seed in range(12)
     ]
-    assert sum(not c.different for c in comparisons) >= 8
+    assert sum(c.low <= 1 <= c.high for c in comparisons) >= 8
 
 
 def test_twice_the_work_on_the_host_is_found():
@@ -565,7 +565,7 @@ def test_the_same_launch_twice_is_no_difference(launcher, cache):
         )
         for seed in range(40)
     ]
-    assert sum(not c.different for c in comparisons) >= 32
+    assert sum(c.low <= 1 <= c.high for c in comparisons) >= 32
 
 
 @pytest.mark.gpu

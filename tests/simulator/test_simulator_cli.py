@@ -87,7 +87,7 @@ def test_a_good_launch_is_clean(axpy, capsys):
 
 def test_a_wrong_size_is_found_with_file_and_line(axpy, capsys):
     too_long = [word.replace("int:1000", "int:1003") for word in AXPY]
-    assert cli.main(["check", axpy, *too_long]) == cli.FOUND
+    assert cli.main(["check", axpy, *too_long]) == cli.HAS_FINDINGS
     said = capsys.readouterr().out
     assert "1 finding" in said and "out-of-bounds" in said and "axpy_basic.cu:" in said
 
@@ -95,7 +95,7 @@ def test_a_wrong_size_is_found_with_file_and_line(axpy, capsys):
 def test_the_file_is_called_by_its_own_name(write, capsys):
     file = write(NO_BARRIER, "mine.cu")
     arguments = ["--grid", "1", "--block", "64", "--arg", "out:float:64", "--arg", "in:float:64"]
-    assert cli.main(["check", file, *arguments, "--kernel", "reverse"]) == cli.FOUND
+    assert cli.main(["check", file, *arguments, "--kernel", "reverse"]) == cli.HAS_FINDINGS
     said = capsys.readouterr().out
     assert "mine.cu:6:" in said and "reverse.cu" not in said
 
@@ -138,7 +138,7 @@ def test_findings_as_json(write, capsys):
         ]
     )
     told = json.loads(capsys.readouterr().out)
-    assert done == cli.FOUND
+    assert done == cli.HAS_FINDINGS
     race = next(finding for finding in told["findings"] if finding["kind"] == "race")
     assert (race["array"], race["file"], sorted((race["line"], race["other_line"]))) == (
         "tile",
@@ -177,7 +177,7 @@ def test_macros_and_constants_reach_the_kernel(write, capsys):
 def test_a_runaway_kernel_is_stopped(write, capsys):
     file = write('extern "C" __global__ void spin(volatile int* p) { while (p[0] == 0) { } }')
     launch = ["--grid", "1", "--block", "1", "--arg", "in:int:1:zeros", "--time-limit", "0.5"]
-    assert cli.main(["check", file, *launch]) == cli.FOUND
+    assert cli.main(["check", file, *launch]) == cli.HAS_FINDINGS
     assert "runaway" in capsys.readouterr().out
 
 
@@ -198,7 +198,7 @@ def test_as_a_command_of_a_shell(axpy):
 
 README = (ROOT / "helpers" / "simulator" / "README.md").read_text(encoding="utf-8")
 USES = re.findall(r"^python -m helpers\.simulator (.*)$", README, re.MULTILINE)
-ENDS = [cli.CLEAN, cli.FOUND, cli.FOUND, cli.MISTAKE, *[cli.CLEAN] * 5]
+ENDS = [cli.CLEAN, cli.HAS_FINDINGS, cli.HAS_FINDINGS, cli.MISTAKE, *[cli.CLEAN] * 5]
 
 
 def test_the_readme_has_nine_uses():

@@ -8,6 +8,7 @@ import numpy as np
 
 from helpers.exercises import kit, outcome
 from helpers.problems import copies
+from helpers.quantities import quantity
 
 LAB = "302_asynchronous_copies"
 # (outputs of a tile, threads, filter width, n, blocks): one tile; a block without a tile; a last
@@ -37,7 +38,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         tiles = -(-outputs // tile)
         facts = {"filter": filter, "tile": tile, "tiles": tiles}
         yield kit.one_launch(
-            f"n = {n // 4 * 4:,}, tiles of {tile}, {blocks} block{'s' if blocks > 1 else ''}",
+            f"n = {n // 4 * 4:,}, tiles of {tile}, {quantity(blocks, 'block')}",
             arrays, (blocks,), (threads,), n // 4 * 4,
             constants={"filter": filter},
             kinds={"size": sizes},

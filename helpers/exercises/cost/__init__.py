@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from helpers.bench import results
-from helpers.exercises.python_exercise import Found, PythonExercise
+from helpers.exercises.python_exercise import Judgement, PythonExercise
 from helpers.limits import ConvShape
 from helpers.problems.conv2d.tile_counters import SHAPES, UNTIMED, WIDTHS, Seen, counted
 
@@ -107,13 +107,13 @@ def made(cost: Callable[[ConvShape, int, Any], float], seed: int) -> dict[str, A
     return {"known": known, "larger": larger, "untimed": untimed, "said": ""}
 
 
-def judged(one: dict[str, Any], seed: int) -> Found:
+def judged(one: dict[str, Any], seed: int) -> Judgement:
     """Return whether the widths of least cost are good ones by the record, and the costs grow with
     the work.
     """
     chosen, ms = {}, measured()
     if not all(map(math.isfinite, [*one["known"].values(), *one["larger"], *one["untimed"]])):
-        return Found("wrong", "a cost is infinite or NaN", "A division by a counter that is 0?")
+        return Judgement("wrong", "a cost is infinite or NaN", "A division by a counter that is 0?")
     for layer in SHAPES:
         costs = {width: one["known"][f"{layer}, {width}"] for width in WIDTHS}
         chosen[layer] = min(costs, key=costs.__getitem__)
@@ -128,13 +128,14 @@ def judged(one: dict[str, Any], seed: int) -> Found:
                 f"{layer}: the model takes width {chosen[layer]}, and loses {lost:.0%} "
                 f"against the fastest; the budget is {MOST_LOST:.0%}"
             )
-            return Found("budget" if len(set(one["known"].values())) > 2 else "wrong", text, hint)
+            status = "budget" if len(set(one["known"].values())) > 2 else "wrong"
+            return Judgement(status, text, hint)
     if one["said"]:
         hint = (
             "A table of LeNet's layers is no model: compute the cost from the shape, the "
             "width and the counters."
         )
-        return Found(
+        return Judgement(
             "wrong",
             f"asked for a layer with more output maps, the model fails: {one['said']}",
             hint,
@@ -146,7 +147,7 @@ def judged(one: dict[str, Any], seed: int) -> Found:
                 "A cost must grow with the work. One that names the good widths of two layers "
                 "knows nothing of a third."
             )
-            return Found(
+            return Judgement(
                 "wrong",
                 f"{times} times the output maps ({shape.M}) cost no more than before, at width "
                 f"{width}",
@@ -165,7 +166,7 @@ def judged(one: dict[str, Any], seed: int) -> Found:
             "The good widths of two layers say nothing of a third: compute the cost from the "
             "shape, the width and the counters."
         )
-        return Found(
+        return Judgement(
             "wrong",
             f"a layer of {layer} cells: width {more} has at least {MORE - 1:.0%} more "
             "of every "
@@ -177,7 +178,7 @@ def judged(one: dict[str, Any], seed: int) -> Found:
         f"2 layers, {len(WIDTHS)} widths, {len(one['larger']) // 2 + len(UNTIMED)} layers that "
         "nobody has timed"
     )
-    return Found("pass", f"{checked}; chosen: {words}", checked=checked)
+    return Judgement("pass", f"{checked}; chosen: {words}", checked=checked)
 
 
 EXERCISE = PythonExercise(

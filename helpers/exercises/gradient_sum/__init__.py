@@ -10,7 +10,7 @@ import numpy as np
 
 from helpers import cards
 from helpers.exercises import kit
-from helpers.exercises.python_exercise import Found, PythonExercise, of_findings
+from helpers.exercises.python_exercise import Judgement, PythonExercise, of_findings
 from helpers.quantities import quantity
 
 LAB = "502_several_gpus"
@@ -115,7 +115,7 @@ def _read(cuda: Any, ring: cards.Exchange, card: int, there: Any) -> np.ndarray:
 
 def judged(
     results: list[dict[str, Any]], seed: int, counts: Sequence[int] = COUNTS
-) -> Found:
+) -> Judgement:
     """Return whether all cards have the sums, everything is ordered, and the host has not waited.
     """
     for count, one in zip(counts, results, strict=True):
@@ -124,7 +124,7 @@ def judged(
         bad = [card for card in range(count) if not np.array_equal(one["weights"][card], want)]
         if bad:  # each call's work is done in its turn here: no wait could make this right
             several = f" ({len(bad)} of {quantity(count, 'card')})" if len(bad) > 1 else ""
-            return Found(
+            return Judgement(
                 "wrong",
                 f"{words}: card {bad[0]} does not have the sum of all cards{several}",
                 "The sum of all vectors must stand in the vector of every card, in every step. Is "
@@ -134,13 +134,13 @@ def judged(
         if findings:
             return of_findings(words, findings, _hint(findings[0]))
         if one["waited"]:
-            return Found(
+            return Judgement(
                 "budget",
                 f"right, but {words}: the host waits, and with it every card",
                 "Let a stream wait for an event: cards.streams[k].wait_for_event(event).",
             )
     checked = f"{', '.join(map(str, counts))} cards, {STEPS} steps, {LENGTH} floats"
-    return Found(
+    return Judgement(
         "pass",
         f"{checked}: the same sum on every card, no finding, and the host did not wait",
         checked=checked,

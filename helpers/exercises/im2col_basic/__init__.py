@@ -75,11 +75,11 @@ def is_last_unwritten(axis: int) -> Callable[[kit.Case, np.ndarray, np.ndarray],
     (axis 2) or column (axis 3), all of them.
     """
 
-    def told(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    def applies(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
         *others, last = np.moveaxis(by_taps(case, is_unwritten(got)), axis, 0)
         return bool(last.all() and not np.any(others))
 
-    return told
+    return applies
 
 
 def only_first_of_rows(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:

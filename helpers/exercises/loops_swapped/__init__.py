@@ -23,7 +23,7 @@ import numpy as np
 from helpers.exercises import kit
 from helpers.exercises.loops_swapped import program
 from helpers.exercises.loops_swapped.program import OVERLAPS, UNSET
-from helpers.exercises.python_exercise import Found, PythonExercise, StoppedError
+from helpers.exercises.python_exercise import Judgement, PythonExercise, StoppedError
 from helpers.problems import baselines
 from helpers.quantities import quantity
 from helpers.reference import conv1d
@@ -105,30 +105,30 @@ def seen(text: str) -> dict[str, Any]:
     return {"tested": any(re.search(r"\bif\b|\?", body) for body in inner)}
 
 
-def judged(one: dict[str, Any], seed: int) -> Found:
+def judged(one: dict[str, Any], seed: int) -> Judgement:
     """Return whether all outputs are right, nothing is touched outside of the arrays, and the loops
     are swapped.
     """
     if "said" in one:
         if one["crashed"]:
-            return Found(
+            return Judgement(
                 "wrong",
                 "the program crashed",
                 "An index far outside of N or P: which outputs [first, last) have a cell under "
                 "weight j?",
             )
-        return Found("compile", f"it does not compile\n{one['said']}")
+        return Judgement("compile", f"it does not compile\n{one['said']}")
     cases = inputs(seed)
     plain = cases[:-OVERLAPS]
     for k, (N, filter) in enumerate(plain):
         got, want = one[f"P{k}"], conv1d(N, filter)
-        name = f"{_counted(N.size, 'cell')}, {_counted(filter.size, 'weight')}"
+        name = f"{quantity(N.size, 'cell')}, {quantity(filter.size, 'weight')}"
         if one[f"outside{k}"]:
             hint = (
                 "Outputs run from 0 to n - 1: last is n for shifts to the left, and n - shift "
                 "for shifts to the right."
             )
-            return Found("wrong", f"{name}: a cell outside of P is written", hint)
+            return Judgement("wrong", f"{name}: a cell outside of P is written", hint)
         if np.array_equal(got, want):
             continue
         bad = np.flatnonzero(~(got == want))
@@ -139,7 +139,7 @@ def judged(one: dict[str, Any], seed: int) -> Found:
                 *shown,
             ]
         )
-        return Found("wrong", text, _hint(got, want, N, filter))
+        return Judgement("wrong", text, _hint(got, want, N, filter))
     checked = f"{quantity(len(plain), 'size')}, {quantity(sum(N.size for N, _ in plain), 'value')}"
     overlaps = range(len(plain), len(cases))
     if any(_reads_one_value(one[f"overlapped{k}"], *cases[k]) for k in overlaps):
@@ -148,18 +148,14 @@ def judged(one: dict[str, Any], seed: int) -> Found:
             "over weights, the inner one over outputs, and add to P itself: "
             "then it has no test, and the compiler makes vector instructions of it."
         )
-        return Found("budget", "right, but the loops are not swapped", hint, checked)
+        return Judgement("budget", "right, but the loops are not swapped", hint, checked)
     if one["tested"]:
         hint = (
             "Each output still asks whether it has a cell. Work out first and last before the "
             "inner loop: then every output from first to last has one, and no test is needed."
         )
-        return Found("budget", "right, but the innermost loop has a test", hint, checked)
-    return Found("pass", f"{checked}, all equal to the reference; loops swapped", checked=checked)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
+        return Judgement("budget", "right, but the innermost loop has a test", hint, checked)
+    return Judgement("pass", f"{checked}, all equal to the reference; loops swapped", checked=checked)
 
 
 def _reads_one_value(P: np.ndarray, N: np.ndarray, filter: np.ndarray) -> bool:

@@ -184,7 +184,7 @@ def _draw(
         plotting.bank_conflicts(ax, seen, array=array, kind=kind, title=_capital(title))
         return
     drawn = min(len(requests), MOST_DRAWN)
-    count = f"{len(requests)} request{'s' * (len(requests) != 1)}"
+    count = quantity(len(requests), "request")
     if drawn < len(requests):
         count = f"the first {drawn} of {quantity(len(requests), 'request')}"
     title = _capital(f"{what}: {count}")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.python_exercise import Found, PythonExercise, of_findings
+from helpers.exercises.python_exercise import Judgement, PythonExercise, of_findings
 from helpers.limits import ConvShape
 from helpers.problems import streams
 from helpers.quantities import quantity
@@ -119,7 +119,7 @@ def judged(
     *,
     overlapped: Sequence[int] = (3, 2),
     hint_of: Callable[[list[str], int], str] = _hint,
-) -> Found:
+) -> Judgement:
     """Return whether all three runs are ordered, right, and as short as they can be.
 
     overlapped: the numbers of buffers with which all overlap must stay. hint_of: the hint for the
@@ -134,12 +134,12 @@ def judged(
                 "Each piece needs pipe.h2d(), pipe.kernel() and pipe.d2h(), each with a "
                 "stream; begin with the stub."
             )
-            return Found("wrong", f"{words}: nothing is enqueued, so nothing is computed", hint)
+            return Judgement("wrong", f"{words}: nothing is enqueued, so nothing is computed", hint)
         if one["works"] != 3 * pieces:
             hint = "Each piece needs one pipe.h2d(), one pipe.kernel() and one pipe.d2h()."
             if buffers != BUFFERS[0]:
                 hint += " There are pipe.pieces of them: the number is another one in each run."
-            return Found(
+            return Judgement(
                 "wrong",
                 f"{words}: {one['works']} works are enqueued for {quantity(pieces, 'piece')}, not "
                 f"{3 * pieces}",
@@ -149,14 +149,14 @@ def judged(
             return of_findings(words, one["findings"], hint_of(one["findings"], buffers))
         if not np.array_equal(one["y"], want):
             bad = [k for k in range(pieces) if not np.array_equal(one["y"][k], want[k])]
-            return Found(
+            return Judgement(
                 "wrong",
                 f"{words}: piece {bad[0]} is wrong ({len(bad)} of {pieces} are)",
                 "Do all three works of a piece use that piece?",
             )
         if buffers in overlapped and one["steps"] > pieces + 2:
             hint = _ONE_STREAM if one["streams"] == 1 else _WAITS
-            return Found(
+            return Judgement(
                 "budget",
                 f"right, but {words}: {one['steps']:.0f} steps for {quantity(pieces, 'piece')}; "
                 "the budget "
@@ -166,7 +166,7 @@ def judged(
     fewest, most = len(wants[0]), len(wants[-1])
     values = sum(want.size for want in wants)
     checked = f"3 numbers of buffers, {fewest} to {most} pieces, {values:,} values"
-    return Found(
+    return Judgement(
         "pass",
         f"{checked}, no finding; {results[0]['steps']:.0f} steps with 3 buffers (budget "
         f"{fewest + 2})",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from helpers.exercises import kit
+from helpers.quantities import quantity
 
 MAPS, OUTPUTS, CHANNELS = 64, 32, 16
 # In plain code start_product reads both factors of each product, one by one, by asm volatile, which
@@ -25,7 +26,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         filter = rng.integers(-30, 31, (taps, MAPS, CHANNELS)).astype(np.float16)
         arrays = {"y": kit.unwritten((MAPS, OUTPUTS)), "x": x, "filter": filter}
         yield kit.one_launch(
-            f"{taps} tap{'s' * (taps > 1)}", arrays, (1,), (128,),
+            quantity(taps, "tap"), arrays, (1,), (128,),
             kinds={"filter width": taps},
             facts={"taps": taps},
             options=(f"-DTAPS={taps}",),

@@ -40,6 +40,6 @@ from .register_2d import REGISTER_2D, register_2d
 from .register_images import register_images
 from .register_tiled import FITTED, OCCUPANCY, RegisterTiled
 from .runs import compile, convolve, simulate
-from .shapes import KNOWN_LAYERS, LAYERS, SEED, LayerError, ceil_div, shape_for, shape_of
+from .shapes import KNOWN_LAYERS, LAYERS, LENET, SEED, LayerError, ceil_div, shape_for, shape_of
 from .table import CONV2D, REDUCED, SMALL, TAUGHT, channels_shuffle, channels_tree, conv2d_named
 from .wmma import wmma

@@ -129,15 +129,19 @@ class Conv2d:
         if unknown := [name for name, _ in self.constants if name not in declared]:
             there = ", ".join(declared) or "none"
             raise LayerError(f"{self.name}.cu has no constant {unknown[0]}; it has {there}")
-        known = {
+        known = self.known_constants(shape, self.tile[0])
+        return {name: value for name, value in known.items() if name in declared}
+
+    def known_constants(self, shape: ConvShape, tile_width: int) -> dict[str, int]:
+        """Return the value of each constant that a source may declare."""
+        return {
             "FILTER_WORDS": math.prod(shape.filter_shape),
             "FILTER_WIDTH": shape.K,
-            "TILE_WIDTH": self.tile[0],
+            "TILE_WIDTH": tile_width,
             "MAPS": self.tile[2],
             "STRIDE": shape.stride,
             **dict(self.constants),
         }
-        return {name: value for name, value in known.items() if name in declared}
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
         """Return the threads of a block along x, y and z."""

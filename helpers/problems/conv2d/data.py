@@ -9,7 +9,7 @@ import numpy as np
 
 from helpers.limits import ConvShape
 
-from .shapes import LAYERS, SEED, LayerError, shape_of
+from .shapes import LAYERS, LENET, SEED, LayerError, shape_of
 
 
 def inputs(name: str, batch: int, weights: Any = None) -> tuple[np.ndarray, np.ndarray]:
@@ -30,7 +30,7 @@ def inputs(name: str, batch: int, weights: Any = None) -> tuple[np.ndarray, np.n
 
     shape = shape_of(name, batch)
     pixels = datasets.images_at_hand(batch).repeated(batch)
-    if name in ("layer 1", "layer 2"):
+    if name in LENET:
         weights = weights or trained_weights.lenet_weights()
         filters, x = (weights.conv1, weights.conv2), resizing.network_input(pixels)
     elif weights is None:

@@ -23,7 +23,6 @@ from .refusals import PLAINEST
 from .shapes import LAYERS, LayerError, ceil_div
 
 FIRST, ASYNC, SPLIT = (f"conv2d_implicit_mma{end}" for end in ("", "_async", "_split"))
-MULTIPROCESSORS = 132  # of an H200: `fitted` chooses sizes for it
 
 
 class ImplicitSizes(NamedTuple):
@@ -322,7 +321,7 @@ class ImplicitMma(Implicit):
                         continue
                     for octets in at_a_time:
                         chunks = 1 if most_octets == 1 else ceil_div(shape.C, 8 * octets)
-                        for buffers in {1, 2, chunks} & {2, chunks}:
+                        for buffers in {2, chunks}:
                             for resident in (1, 2, 3):
                                 yield ImplicitSizes(
                                     tile,
@@ -370,9 +369,9 @@ class ImplicitMma(Implicit):
         staged = rounds * sizes.threads * (0.3 + sizes.octets * (0.5 + 0.125 * self.parts))
         of_chunk = max(products, shared) + 0.3 * min(products, shared) + staged
         blocks = _tiles(sizes, shape) * ceil_div(shape.M, sizes.maps)
-        rounds = ceil_div(blocks, MULTIPROCESSORS * sizes.resident)
+        rounds = ceil_div(blocks, limits.MULTIPROCESSORS * sizes.resident)
         # A multiprocessor with few blocks waits for each chunk's latency.
-        last = min(sizes.resident, ceil_div(blocks, MULTIPROCESSORS))
+        last = min(sizes.resident, ceil_div(blocks, limits.MULTIPROCESSORS))
         few_warps = 1 + 2 / (last * math.prod(sizes.warps))
         each = last * of_chunk * few_warps + 400
         return rounds * staging.chunks * each

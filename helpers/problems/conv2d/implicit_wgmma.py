@@ -164,9 +164,10 @@ class ImplicitWgmma(Implicit):
             return math.inf
         columns, cells, weights = layout(shape, sizes)
         chunks = ceil_div(shape.C, 16)
-        products = 2 * shape.K**2 * max(columns, 64) / 2
+        products = shape.K**2 * max(columns, 64)
         copies = 16 * (cells + weights) / 24
-        rounds = ceil_div(dataclasses.replace(self, sizes=sizes).tiles(shape), 132)
+        tiles = dataclasses.replace(self, sizes=sizes).tiles(shape)
+        rounds = ceil_div(tiles, limits.MULTIPROCESSORS)
         return rounds * (chunks * max(products, copies) + 1000) * (1 + 0.1 / sizes.stages)
 
 

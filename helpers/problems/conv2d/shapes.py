@@ -19,6 +19,7 @@ LAYERS = {
     "layer E1": ConvShape(1, C=1, M=12, H=28, W=28, K=7),
     "layer E2": ConvShape(1, C=12, M=24, H=11, W=11, K=7),
 }
+LENET = ("layer 1", "layer 2")
 
 # Layers of well-known networks, which arrive with their border of zeros.
 KNOWN_LAYERS = {

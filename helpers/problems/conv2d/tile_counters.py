@@ -16,10 +16,11 @@ import numpy as np
 from helpers.limits import ConvShape
 
 from .runs import simulate
+from .shapes import LAYERS, LENET
 from .table import conv2d_named
 
 WIDTHS = (8, 10, 12, 14, 16, 17, 18, 20, 24, 28, 32)
-SHAPES = {"layer 1": ConvShape(1, 1, 4, 86, 86, 7), "layer 2": ConvShape(1, 4, 16, 40, 40, 7)}
+SHAPES = {name: LAYERS[name] for name in LENET}
 # Layers that nobody has timed.
 UNTIMED = {
     "61 x 61": ConvShape(1, 1, 4, 61, 61, 7),

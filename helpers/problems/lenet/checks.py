@@ -17,9 +17,8 @@ from helpers.problems.lenet.network_plan import CELLS, HIDDEN, PLAIN
 from helpers.problems.lenet.pipeline import Network, Pipeline
 from helpers.problems.lenet.pooled import POOLS
 from helpers.problems.lenet.trained_weights import Weights
+from helpers.problems.precision import FLOAT_UNIT
 from helpers.programs import DeviceOwner
-
-UNIT = 2.0**-24  # rounding of float32
 
 Loaded = TypeVar("Loaded", bound=Network | Pipeline)
 
@@ -144,8 +143,8 @@ def dense(cells: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     """
     x, fc3, fc4 = (array.astype(np.float64) for array in (cells, weights.fc3, weights.fc4))
     hidden = network.relu(network.dense(x, fc3, weights.fc3_bias.astype(np.float64)))
-    errors = (CELLS + 2) * UNIT * (np.abs(x) @ np.abs(fc3).T + np.abs(weights.fc3_bias))
-    bound = errors @ np.abs(fc4).T + (HIDDEN + 2) * UNIT * (
+    errors = (CELLS + 2) * FLOAT_UNIT * (np.abs(x) @ np.abs(fc3).T + np.abs(weights.fc3_bias))
+    bound = errors @ np.abs(fc4).T + (HIDDEN + 2) * FLOAT_UNIT * (
         (hidden + errors) @ np.abs(fc4).T + np.abs(weights.fc4_bias)
     )
     return network.dense(hidden, fc4, weights.fc4_bias.astype(np.float64)), bound

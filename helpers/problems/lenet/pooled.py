@@ -15,7 +15,7 @@ from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, LayerError, RegisterTiled, TensorKernel, ceil_div
 from helpers.problems.lenet import network
 
-LAYERS = ("layer 1", "layer 2")
+LAYERS = conv2d.LENET
 POOLS = (network.POOL1, network.POOL2)
 
 

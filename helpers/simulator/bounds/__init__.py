@@ -52,6 +52,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from helpers import tables
+from helpers.quantities import quantity
 
 from ..architecture import SECTOR_BYTES
 from .counts import Counts
@@ -123,10 +124,10 @@ class Bounds:
     @property
     def occupancy(self) -> str:
         """How the blocks come to the multiprocessors, in words; "" where that is not known."""
-        if self.waves is None:
+        if self.waves is None or self.blocks_at_a_time is None:
             return ""
         rounds = f"{_number(self.waves)} wave{'s' * (self.waves != 1)}"
-        held = f"{self.blocks_at_a_time} block{'s' * (self.blocks_at_a_time != 1)}"
+        held = quantity(self.blocks_at_a_time, "block")
         return (
             f"A multiprocessor holds {held} at once: {rounds}. In a last wave that is not full "
             "some multiprocessors have nothing to do; that does not enter the bound."

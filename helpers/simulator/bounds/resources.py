@@ -13,12 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from helpers import limits
+
 MEASURED = Path(__file__).resolve().parents[3] / "data" / "measured"
 RECORDS = {"H200": "rates_h200"}
 
 # An H200 (SXM) by its data sheet and by the tables of the CUDA C++ Programming Guide for compute
 # capability 9.0: 132 multiprocessors at 1.98 GHz at most.
-_CYCLES = 132 * 1.98e9
+_CYCLES = limits.MULTIPROCESSORS * 1.98e9
 _SHEET = "NVIDIA H200 data sheet"
 _GUIDE = "CUDA C++ Programming Guide, Arithmetic Instructions, 9.0"
 _BANKS = "CUDA C++ Programming Guide, Shared Memory: 32 banks of 4 bytes a cycle"

@@ -22,6 +22,7 @@ import numpy as np
 
 from helpers import checking, tables
 from helpers.bench import cudnn, lenet_times, pytorch, timing
+from helpers.bench.ratios import Ratio
 from helpers.problems import datasets
 from helpers.problems.lenet import checks, network, network_plan, pipeline, trained_weights
 from helpers.tools.benchmarks import cells, shortest
@@ -75,8 +76,8 @@ class NetworkBenchmark:
                 verdict = checker.check(checker.ready(net), form)
                 ways = self._ways(net.launch)
                 for way, launch in ways.items():
-                    told = {"series": form, "way": way, "batch": checker.batch}
-                    yield from self._times(launch, verdict, net.classes_on_host, told)
+                    where = {"series": form, "way": way, "batch": checker.batch}
+                    yield from self._times(launch, verdict, net.classes_on_host, where)
                 if form == first and not self._yardstick:
                     yield from self._pytorch(checker, net.input, ways[GRAPH], verdict)
 
@@ -101,11 +102,11 @@ class NetworkBenchmark:
             if compiled and (mode, checker.batch) != (COMPILED_MODE, max(self._batches)):
                 continue
             tried = layouts.get(mode, []) if compiled else cudnn.LAYOUTS
-            told: Row = {"way": way, "batch": checker.batch}
+            where: Row = {"way": way, "batch": checker.batch}
             fastest, least = None, np.inf
             for net in pytorch.networks(checker.weights, cells, checker.batch, way, (mode,), tried):
                 right = net.check(checker.classes)
-                of_net = {"series": f"PyTorch, {mode}", "layout": net.layout} | told
+                of_net = {"series": f"PyTorch, {mode}", "layout": net.layout} | where
                 for row in self._times(net.launch, right, net.classes_on_host, of_net):
                     if row["clock"] == "device" and row["timing"].median < least:
                         fastest, least = (net, right), row["timing"].median
@@ -123,24 +124,25 @@ class NetworkBenchmark:
                 names=(net.name, "ours"),
                 budget_s=4 * self._budget_s,
             )
-            ratio = {**pair.to_row(), "different": pair.different}
-            told |= {"mode": mode, "layout": net.layout}
-            yield {"series": RATIO, **told, **ratio, "timing": None}
+            ratio = Ratio.of(pair)
+            where |= {"mode": mode, "layout": net.layout}
+            found = {**ratio.to_row(), "different": ratio.different}
+            yield {"series": RATIO, **where, **found, "timing": None}
 
     def _times(
         self,
         launch: Callable[..., None],
         verdict: checking.Verdict,
         answer: Callable[[], Any],
-        told: Row,
+        where: Row,
     ) -> Iterator[Row]:
         """Yield the time between two events, and that from the call to the classes on the host."""
-        name = f"{told['series']}, {told['way']}"
+        name = f"{where['series']}, {where['way']}"
         timed = timing.time_gpu(launch, verdict=verdict, name=name, budget_s=self._budget_s)
-        yield {**told, "clock": "device", "timing": timed}
+        yield {**where, "clock": "device", "timing": timed}
         call = functools.partial(_answered, launch, answer)
         timed = timing.time_end_to_end(call, verdict=verdict, name=name, budget_s=self._budget_s)
-        yield {**told, "clock": "host", "timing": timed}
+        yield {**where, "clock": "host", "timing": timed}
 
 
 def forms() -> dict[str, Sequence[Any]]:

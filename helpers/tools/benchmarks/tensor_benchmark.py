@@ -117,13 +117,14 @@ class TensorBenchmark:
         _, best = min(found, key=lambda pair: pair[0])
         for other in yardsticks:
             pair = other.beside(best, 4 * self._budget_s)
+            ratio = bench.Ratio.of(pair)
             yield {
                 "series": RATIO,
                 "way": way,
                 "of": other.kernel.title,
                 "to": best.kernel.title,
-                **pair.to_row(),
-                "different": pair.different,
+                **ratio.to_row(),
+                "different": ratio.different,
                 "median_ours_ms": pair.b.median,
                 "median_other_ms": pair.a.median,
                 "timing": None,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from helpers.exercises.at_work import LAB
-from helpers.exercises.python_exercise import Found, PythonExercise
+from helpers.exercises.python_exercise import Judgement, PythonExercise
 from helpers.quantities import quantity
 
 SIZES = ((8, 4), (10, 4), (3, 8), (1, 1), (70_000, 1024))  # cells, and cells of a program
@@ -53,32 +53,32 @@ def plain(back: Any) -> Any:
     return [places, values]
 
 
-def judged(values: list[Any], seed: int) -> Found:
+def judged(values: list[Any], seed: int) -> Judgement:
     """Return whether each program writes its own places, all of them, with the right values."""
     rows = cases(seed)
     if len(values) != len(rows):
-        return Found(
+        return Judgement(
             "wrong", f"{quantity(len(values), 'answer')} for {len(rows)} programs", "Return a pair."
         )
     for (pid, cells, block), value in zip(rows, values, strict=True):
         words = f"program {pid} of {quantity(len(cells), 'cell')} in blocks of {block}"
         if isinstance(value, str) and value.startswith("IndexError"):
             hint = "A place lies behind the last cell: inside must be true only below len(x)."
-            return Found("wrong", f"{words}: {value}", hint)
+            return Judgement("wrong", f"{words}: {value}", hint)
         if isinstance(value, str):
             hint = "Return two lists: the places, and the values."
-            return Found("wrong", f"{words} returns {value}", hint)
+            return Judgement("wrong", f"{words} returns {value}", hint)
         places, got = value
         right = list(range(pid * block, min((pid + 1) * block, len(cells))))
         if places != right:
             text = f"{words} writes {_few(places)}, must write {_few(right)}"
-            return Found("wrong", text, _hint(places, pid, block, len(cells)))
+            return Judgement("wrong", text, _hint(places, pid, block, len(cells)))
         want = wanted(np.array(cells)[right]).tolist()
         if got != want:
             text = f"{words}: the values are {_few(got)}, must be {_few(want)}"
             hint = "First 2 * x + 1, then the larger of that and 0, then times 0.5."
-            return Found("wrong", text, hint)
-    return Found("pass", f"{len(rows)} programs", checked=f"{len(rows)} programs")
+            return Judgement("wrong", text, hint)
+    return Judgement("pass", f"{len(rows)} programs", checked=f"{len(rows)} programs")
 
 
 def _hint(places: list[float], pid: int, block: int, cells: int) -> str:

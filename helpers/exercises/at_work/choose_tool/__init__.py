@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from helpers.exercises.at_work import LAB
-from helpers.exercises.python_exercise import Found, PythonExercise
+from helpers.exercises.python_exercise import Judgement, PythonExercise
 from helpers.quantities import quantity
 
 TOOLS = ("CUDA", "cuDNN", "torch.compile", "Triton", "CUTLASS")
@@ -64,11 +64,11 @@ def _of_one(choose: Callable[..., Any], case: Case) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def judged(values: list[Any], seed: int) -> Found:
+def judged(values: list[Any], seed: int) -> Judgement:
     """Return whether each choice is the reference's."""
     rows = cases(seed)
     if len(values) != len(rows):
-        return Found(
+        return Judgement(
             "wrong", f"{quantity(len(values), 'answer')} for {len(rows)} tables", "Return a name."
         )
     for case, value in zip(rows, values, strict=True):
@@ -82,8 +82,8 @@ def judged(values: list[Any], seed: int) -> Found:
             )
             said = f"chooses {value}" if value in ms else f"ends with {value[:200]}"
             text = f"{table}; within {within:g}: it {said}, must choose {want}"
-            return Found("wrong", text, _hint(case, value))
-    return Found("pass", f"{len(rows)} tables", checked=f"{len(rows)} tables")
+            return Judgement("wrong", text, _hint(case, value))
+    return Judgement("pass", f"{len(rows)} tables", checked=f"{len(rows)} tables")
 
 
 def _hint(case: Case, value: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from helpers.exercises import kit
 from helpers.exercises.background import FINDINGS, LAB, OVERLAP, SAME_BUFFER
+from helpers.quantities import quantity
 
 TILE, THREADS = 256, 64
 # (tiles, blocks): one tile; a block without a tile; as many tiles for each block; one more; enough
@@ -20,7 +21,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     for tiles, blocks in SIZES:
         n = TILE * tiles
         yield kit.one_launch(
-            f"n = {n:,}, {blocks} block{'s' if blocks > 1 else ''}",
+            f"n = {n:,}, {quantity(blocks, 'block')}",
             {"P": kit.unwritten(n), "N": kit.whole_numbers(rng, n, 1000)},
             (blocks,), (THREADS,), n,
             kinds={"size": (tiles, blocks)},

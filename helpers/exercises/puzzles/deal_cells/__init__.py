@@ -8,6 +8,7 @@ import numpy as np
 
 from helpers.exercises import kit
 from helpers.exercises.puzzles import puzzle
+from helpers.quantities import quantity
 
 BLOCK = 256
 
@@ -17,7 +18,7 @@ def case(N: np.ndarray, step: int, block: int = BLOCK) -> kit.Case:
     blocks = N.size // block
     arrays, facts = {"P": kit.unwritten(N.size), "N": N}, {"step": step, "block": block}
     kinds = {"size": N.size, "step": step}
-    title = f"{blocks} block{'s' if blocks > 1 else ''}, step {step}"
+    title = f"{quantity(blocks, 'block')}, step {step}"
     return kit.one_launch(title, arrays, (blocks,), (block,), step, kinds=kinds, facts=facts)
 
 
