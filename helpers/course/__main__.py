@@ -36,10 +36,12 @@ def main(arguments: list[str] | None = None) -> int:
         _report,
         _export,
         _gradescope,
-        _example,
-        _update,
     ):
         add(commands)
+    example = commands.add_parser("example", help="print an example of course.toml")
+    example.set_defaults(run=_run_example)
+    update = commands.add_parser("update", help="bring new versions of the labs to my_labs/")
+    update.set_defaults(run=_run_update)
     given = parser.parse_args(arguments)
     try:
         return given.run(given)
@@ -158,12 +160,7 @@ def _grade(commands) -> None:
     command.add_argument(
         "--course", type=Path, metavar="COURSE.TOML", help="points, deadlines ...; see `example`"
     )
-    command.add_argument(
-        "--roster",
-        type=Path,
-        metavar="ROSTER.CSV",
-        help="see README.md",
-    )
+    command.add_argument("--roster", type=Path, metavar="ROSTER.CSV", help="see README.md")
     command.add_argument(
         "--times",
         type=Path,
@@ -335,9 +332,7 @@ def _override(commands) -> None:
     command.add_argument("--points", type=float, help="before the lab's weight")
     command.add_argument("--comment", default="", help="the student reads it, too")
     command.add_argument("--days", type=float, help="more time for this lab")
-    command.add_argument(
-        "--withdraw", action="store_true", help="forget the decision"
-    )
+    command.add_argument("--withdraw", action="store_true", help="forget the decision")
     command.add_argument("--grades", type=Path, default=Path("grades"))
     command.set_defaults(run=_run_override)
 
@@ -369,9 +364,7 @@ def _run_override(given) -> int:
         raise CourseError(f"--days must be 0 or more, got {given.days:g}")
     made = decisions.decide(
         given.grades,
-        decisions.Decision(
-            student, lab, given.exercise, given.points, given.comment, given.days
-        ),
+        decisions.Decision(student, lab, given.exercise, given.points, given.comment, given.days),
     )
     print(f"{made.student} {made.lab} {made.of}: points {made.points}, days {made.days}, "
           f"{made.comment!r}")
@@ -381,11 +374,6 @@ def _run_override(given) -> int:
             most = f"the {row.maximum / weight:g} points of {made.of}"
             print(f"These are more than {most}, and count all the same")
     return 0
-
-
-def _example(commands) -> None:
-    command = commands.add_parser("example", help="print an example of course.toml")
-    command.set_defaults(run=_run_example)
 
 
 def _run_example(given) -> int:
@@ -444,11 +432,6 @@ def _run_export(given) -> int:
     else:
         print(text, end="")
     return 0
-
-
-def _update(commands) -> None:
-    command = commands.add_parser("update", help="bring new versions of the labs to my_labs/")
-    command.set_defaults(run=_run_update)
 
 
 def _run_update(given) -> int:

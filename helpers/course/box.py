@@ -46,10 +46,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LEVELS = ("bubblewrap", "landlock", "none")
 KINDS = ("kernel", "python")
 MACHINE = "halo_machine.so"  # the one file of a machine_folder
-FIRST_UID, UIDS = (
-    61_000,
-    4_000,
-)  # whom a grader that is root becomes: nobody's, and another one for each bench
+# Whom a grader that is root becomes: nobody's, and another one for each bench.
+FIRST_UID, UIDS = 61_000, 4_000
 
 # What a job needs of this repository. No solution, no reference and no expected output is among it.
 _FILES = {
@@ -371,18 +369,8 @@ class Bench:
             )
         arguments += ["--ro-bind", cache, seen] if cache else []
         arguments += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
-        arguments += [
-            "--perms",
-            "1777",
-            "--size",
-            str(self.limits.scratch),
-            "--tmpfs",
-            scratch,
-            "--remount-ro",
-            "/",
-            "--chdir",
-            "/",
-        ]
+        arguments += ["--perms", "1777", "--size", str(self.limits.scratch), "--tmpfs", scratch]
+        arguments += ["--remount-ro", "/", "--chdir", "/"]
         # By a file: a command line can be read by every process of the box.
         fd = os.memfd_create("arguments")
         os.write(fd, b"\0".join(one.encode() for one in arguments) + b"\0")
@@ -391,17 +379,11 @@ class Bench:
         return [bwrap, "--args", str(fd), "--", *python], [fd], place
 
     def _namespaces(self) -> list[str]:
-        arguments = [
-            "--unshare-ipc",
-            "--unshare-pid",
-            "--unshare-net",
-            "--unshare-uts",
-            "--unshare-cgroup-try",
-        ]
-        arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-        if (
-            os.geteuid() == 0
-        ):  # the server in the box then becomes another user, before it reads anything
+        arguments = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
+        arguments += ["--unshare-cgroup-try", "--die-with-parent", "--new-session"]
+        arguments += ["--cap-drop", "ALL"]
+        # As root the server in the box becomes another user, before it reads anything.
+        if os.geteuid() == 0:
             return [*arguments, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         return [*arguments, "--unshare-user"]
 

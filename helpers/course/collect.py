@@ -250,7 +250,10 @@ class Collection:
         waiting: list[tuple[Path, float | None, int]] = [(place.folder, None, 0)]
         for folder, time, depth in waiting:
             yield folder, time
-            for path in _zips(self._below(folder)):
+            for path in self._below(folder):
+                is_zip = path.suffix.lower() == ".zip" and not path.name.startswith(".")
+                if not is_zip or path.is_symlink() or not path.is_file():
+                    continue
                 whose = f"{place.name}: {path.relative_to(folder)}"
                 if depth == MOST_NESTED:
                     self.remarks.append(f"{whose} lies in {depth} other zips, and is left out")
@@ -356,15 +359,6 @@ class _Budget:
 def is_kept(name: str) -> bool:
     """Return whether a file of this name is read: a notebook, a picture or a zip."""
     return name.lower().endswith(_KEPT)
-
-
-def _zips(paths: Iterable[Path]) -> list[Path]:
-    """Return the zips among some files, without hidden ones and links."""
-    return sorted(
-        path for path in paths
-        if path.suffix.lower() == ".zip" and not path.name.startswith(".")
-        and path.is_file() and not path.is_symlink()
-    )
 
 
 def lab_of(name: str, known: Sequence[str]) -> str:

@@ -75,9 +75,7 @@ def limit(limits: Mapping[str, int]) -> None:
         resource.setrlimit(kind, (most, last))
 
 
-# ------------------------------------------------------------------------------------------------
-# --------------------
-# Files, network and signals: Landlock
+# ---- files, network and signals: Landlock
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE, _IOCTL = 1, 2, 4, 8, 1 << 14, 1 << 15
@@ -135,9 +133,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
         os.close(fd)
 
 
-# ------------------------------------------------------------------------------------------------
-# --------------------
-# System calls: seccomp
+# ---- system calls: seccomp
 
 # Numbers on x86_64 and aarch64; both refuse them with "operation not permitted".
 _REFUSED = {

@@ -121,7 +121,6 @@ def distribution(
     rungs = _merged([(place(cost), f"{what}: {cost:.3g}") for cost, what in sorted(ladder)])
     top = 14 * len(rungs) + 8
     parts: list[str] = []
-    stacks: dict[int, int] = {}
     for row, (x, words) in enumerate(rungs):
         y = 12 + 14 * row
         parts.append(
@@ -132,27 +131,21 @@ def distribution(
         parts.append(
             _text(x - 5 if end else x + 5, y, words[:90], "end" if end else "start", "#555")
         )
-    highest = 0
+    stacks: dict[int, int] = {}
+    placed = []  # slot on the line, and place in its stack
     for value, _, _ in sorted(dots):
-        x = place(value)
-        slot = round(x / 7)
-        level = stacks.get(slot, 0)
-        stacks[slot] = level + 1
-        highest = max(highest, min(level, 12))
-    stacks.clear()
-    bottom = top + 14 + 7 * highest
-    for value, status, student in sorted(dots):
-        x = place(value)
-        slot = round(x / 7)
-        level = stacks.get(slot, 0)
-        stacks[slot] = level + 1
+        slot = round(place(value) / 7)
+        placed.append((slot, min(stacks.get(slot, 0), 12)))
+        stacks[slot] = stacks.get(slot, 0) + 1
+    bottom = top + 14 + 7 * max(level for _, level in placed)
+    for (value, status, student), (slot, level) in zip(sorted(dots), placed, strict=True):
         own = student == mine
         r = 6 if own else 3
         # Full: within its budget; a ring: over it.
         colour = _GREYS["pass"] if status == "pass" else "#fff"
         edge = f' stroke="{"#000" if own else _GREYS["pass"]}" stroke-width="{2 if own else 1.4}"'
         tip = "" if mine and not own else html.escape(f"{student}: {value:.3g}")
-        y = bottom - 6 - 7 * min(level, 12)
+        y = bottom - 6 - 7 * level
         parts.append(
             f'<circle cx="{7 * slot:.1f}" cy="{y:.1f}" r="{r}" '
             f'fill="{colour}"{edge}>{f"<title>{tip}</title>" if tip else ""}</circle>'

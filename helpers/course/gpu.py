@@ -72,13 +72,14 @@ def run(exercise: str, text: str, seed: int, limit_s: float = RUN_S) -> dict[str
     """
     here, there = os.pipe()
     kept = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+    packages = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     process = subprocess.Popen(
         [*COMMAND, str(there)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd=ROOT,
-        env={**kept, "LAB_DEVICE": "gpu", "PYTHONPATH": os.pathsep.join([str(ROOT), *_packages()])},
+        env={**kept, "LAB_DEVICE": "gpu", "PYTHONPATH": packages},
         pass_fds=(there,),
         start_new_session=True,
     )
@@ -96,11 +97,6 @@ def run(exercise: str, text: str, seed: int, limit_s: float = RUN_S) -> dict[str
             os.killpg(process.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(END_S)
-
-
-def _packages() -> list[str]:
-    """Return the folders of packages that this process has by its PYTHONPATH."""
-    return [one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
 
 
 def _answer(pipe: int, limit_s: float) -> dict[str, Any]:

@@ -184,21 +184,20 @@ def strangers(folder: Path, students: set[str]) -> list[str]:
     """
     listed = {one.student for one in roster_of(folder)}
     said = grades.stale(folder, students)
-    unknown = sorted(students - listed) if listed else []
-    if unknown:
+    if not listed:
+        return said
+    if unknown := texts.first_of(students - listed):
         said.append(
-            f"not on the roster: {', '.join(unknown[:20])}"
-            f"{f' and {len(unknown) - 20} more' if len(unknown) > 20 else ''}. Rename the folder, "
-            "or write a row; until then these are in no table for Canvas and Moodle"
+            f"not on the roster: {unknown}. Rename the folder, or write a row; until then these "
+            "are in no table for Canvas and Moodle"
         )
-    nobody = sorted({student for student, _ in times_of(folder)} - listed) if listed else []
-    if nobody:
+    if nobody := texts.first_of({student for student, _ in times_of(folder)} - listed):
         said.append(
-            f"the file of --times names {', '.join(nobody[:20])}, and the roster does not. Write "
-            "the roster's name; until then the time of the file counts"
+            f"the file of --times names {nobody}, and the roster does not. Write the roster's "
+            "name; until then the time of the file counts"
         )
     for name in policy_of(folder).extensions:
-        if listed and name not in listed:
+        if name not in listed:
             said.append(f"course.toml has [extensions.{name}], and the roster no {name}")
     return said
 

@@ -153,13 +153,12 @@ def results(folder: Path) -> Iterator[dict[str, Any]]:
 def stale(folder: Path, students: set[str]) -> list[str]:
     """Return a sentence where a folder of grades has results of other students than these."""
     found = {path.parts[-3] for path in folder.glob("*/*/*.json")} - students
-    names = sorted(name for name in found if not name.startswith("."))
+    names = texts.first_of(name for name in found if not name.startswith("."))
     if not names:
         return []
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     return [
-        f"of an earlier run are the results of {', '.join(names[:20])}{more}: nothing of theirs "
-        f"was handed in now. Delete their folders in {folder} if they have left the course"
+        f"of an earlier run are the results of {names}: nothing of theirs was handed in now. "
+        f"Delete their folders in {folder} if they have left the course"
     ]
 
 
@@ -202,6 +201,12 @@ def without_run(exercise: BaseExercise, status: str, message: str) -> Graded:
     """Return what a grader finds of an answer that has no outcomes to judge: it is worth nothing.
     """
     return Graded(Verdict(exercise.name, status, message, 0.0, exercise.points))
+
+
+def unreadable(exercise: BaseExercise, error: Exception) -> Graded:
+    """Return what a grader finds where a box gave something else than an answer."""
+    said = f"the box gave no answer that can be read: {type(error).__name__}: {error}"
+    return without_run(exercise, "crash", said[:500])
 
 
 def not_begun(exercise: BaseExercise) -> Graded:

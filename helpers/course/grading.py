@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -112,11 +112,9 @@ def grade(
     if waiting:
         library.build()  # workers of this machine then find it made
     done = 0
-    for task, found in _graded(waiting, plan):
-        known[task.key] = result = {"schema": grades.SCHEMA, "exercise": task.exercise, **found}
+    for task, result in _stored(waiting, plan, store):
+        known[task.key] = result
         done += 1
-        if _is_final(result):  # what is not, the next run tries again
-            grades.save(store / f"{task.key}.json", result)
         say(done, len(waiting), f"{task.exercise}: {result['status']}")
     counts: dict[str, int] = {}
     tried: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
@@ -193,8 +191,7 @@ def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict
     if found is None:
         exercise = exercises.find(answer.exercise)
         graded = grades.without_run(exercise, "refused", f"no answer: {answer.missing}")
-        found = {**graded.to_dict(), "maximum": answer.maximum}
-        found |= {"limits": {}, "box": plan.level, "versions": judge.versions()}
+        found = {**judge.plain(graded, plan.level), "maximum": answer.maximum}
     own = {
         "schema": grades.SCHEMA, "student": answer.student, "lab": answer.lab,
         "exercise": answer.exercise,
@@ -217,7 +214,9 @@ def _claims(answers: Sequence[Answer], to: Path) -> None:
     for (student, lab), mine in handed.items():
         found = {a.exercise: grades.load(grades.place(to, student, lab, a.exercise)) for a in mine}
         known = {
-            _cell_name(name): _again(result) for name, result in found.items() if result is not None
+            getattr(exercises.find(name), "cell_name", name): _again(result)
+            for name, result in found.items()
+            if result is not None
         }
         claims = []
         for path in dict.fromkeys(path for answer in mine for path in answer.figures):
@@ -246,10 +245,6 @@ def _writing(answers: Sequence[Answer], to: Path) -> None:
             last[place] = answer
     for (student, lab), answer in last.items():
         grades.save(to / student / lab / writing.FILE, answer.writing)
-
-
-def _cell_name(name: str) -> str:
-    return getattr(exercises.find(name), "cell_name", name)
 
 
 def _again(result: Mapping[str, Any]) -> figures.Again:
@@ -289,36 +284,41 @@ def _ladders_before(to: Path) -> dict[str, Any]:
 def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[dict[str, Any]]]:
     """Return the cost of the course's own kernel for each exercise, which a class is drawn against.
     """
-    ladders: dict[str, list[dict[str, Any]]] = {}
-    tasks = []
+    tasks: dict[str, Task] = {}
     for name in dict.fromkeys(answer.exercise for answer in answers if answer.text):
         if name not in python_answers.PLAYERS:
             text = exercises.find(name).solution
-            tasks.append(Task(grades.key(text, name, plan.seed, plan.how), name, text))
+            tasks[name] = Task(grades.key(text, name, plan.seed, plan.how), name, text)
     store = to / ".results"
-    known = {task.key: grades.load(store / f"{task.key}.json") for task in tasks}
-    missing = [task for task in tasks if known[task.key] is None]
-    if missing and plan.shard[0] == 1:
-        for task, found in _graded(missing, replace(plan, shard=(1, 1))):
-            result = {"schema": grades.SCHEMA, "exercise": task.exercise, **found}
-            known[task.key] = result
-            if _is_final(found):
-                grades.save(store / f"{task.key}.json", result)
-    for task in tasks:
-        own = known[task.key]
-        if own is not None and own.get("cost") is not None:
-            ladders[task.exercise] = [
-                {
-                    "what": "the course's solution",
-                    "cost": own["cost"],
-                    "time_ms": own.get("time_ms"),
-                    "status": own["status"],
-                }
-            ]
-    return ladders
+    known = {task.key: grades.load(store / f"{task.key}.json") for task in tasks.values()}
+    missing = [task for task in tasks.values() if known[task.key] is None]
+    if plan.shard[0] == 1:
+        known |= {task.key: result for task, result in _stored(missing, plan, store)}
+    found = {name: known[task.key] or {} for name, task in tasks.items()}
+    return {
+        name: [
+            {
+                "what": "the course's solution", "cost": own["cost"], "time_ms": own.get("time_ms"),
+                "status": own["status"],
+            }
+        ]
+        for name, own in found.items()
+        if own.get("cost") is not None
+    }  # fmt: skip
 
 
 # ---- where the work is done ----
+
+
+def _stored(
+    tasks: Sequence[Task], plan: Plan, store: Path
+) -> Iterator[tuple[Task, dict[str, Any]]]:
+    """Grade tasks, and keep each result that the next run need not try again."""
+    for task, found in _graded(tasks, plan):
+        result = {"schema": grades.SCHEMA, "exercise": task.exercise, **found}
+        if _is_final(result):
+            grades.save(store / f"{task.key}.json", result)
+        yield task, result
 
 
 def _graded(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str, Any]]]:
@@ -370,14 +370,7 @@ def close() -> None:
 
 def _not_graded(exercise: str, why: str, plan: Plan) -> dict[str, Any]:
     graded = grades.without_run(exercises.find(exercise), "not_graded", why[:2_000])
-    more = {
-        "seconds": 0.0,
-        "memory": 0,
-        "limits": {},
-        "box": plan.level,
-        "versions": judge.versions(),
-    }
-    return {**graded.to_dict(), **more}
+    return judge.plain(graded, plan.level)
 
 
 def _by_dask(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str, Any]]]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from helpers import exercises, kernel_cells
 from helpers.bench.cost import cycles
 from helpers.course import codec, policy, python_answers, texts, wire
 from helpers.course.box import Benches, Ended
-from helpers.course.grades import SENTENCES, Graded, not_begun, without_run
+from helpers.course.grades import SENTENCES, Graded, not_begun, unreadable, without_run
 from helpers.exercises import gate
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
@@ -36,23 +37,27 @@ def grade(name: str, text: str, seed: int, benches: Benches) -> dict[str, Any]:
     """
     began = time.monotonic()
     found, ended = _judged(name, text, seed, benches)
-    return {
-        **found.to_dict(),
-        "seconds": round(time.monotonic() - began, 3),
-        "memory": ended.peak if ended else 0,
-        "limits": dict(vars(benches.limits)),
-        "box": benches.level,
-        "versions": versions(),
-    }
+    used = round(time.monotonic() - began, 3), ended.peak if ended else 0
+    return plain(found, benches.level, vars(benches.limits), *used)
 
 
-def versions() -> dict[str, str]:
-    """Return what a verdict may depend on."""
-    return {
+def plain(
+    found: Graded,
+    level: str,
+    limits: Mapping[str, Any] = MappingProxyType({}),
+    seconds: float = 0.0,
+    memory: int = 0,
+) -> dict[str, Any]:
+    """Return a result as plain values: what is found, and what it may depend on."""
+    versions = {
         "python": platform.python_version(),
         "numpy": np.__version__,
         "nvrtc": toolkit.version(),
     }
+    return {
+        **found.to_dict(), "seconds": seconds, "memory": memory, "limits": dict(limits),
+        "box": level, "versions": versions,
+    }  # fmt: skip
 
 
 def _judged(name: str, text: str, seed: int, benches: Benches) -> tuple[Graded, Ended | None]:
@@ -80,20 +85,8 @@ def _judged(name: str, text: str, seed: int, benches: Benches) -> tuple[Graded, 
         if outcomes and outcomes[-1].stopped != "time" and len(outcomes) < len(cases):
             outcomes += _of_rest(exercise, text, cases[len(outcomes) :], benches)
         found = replace(found, cases=_each(exercise, cases, outcomes, seed))
-    except (
-        wire.MessageError,
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
-        found = without_run(
-            exercise,
-            "crash",
-            f"the box gave no answer that can be read: {type(error).__name__}: {error}"[:500],
-        )
+    except wire.UNREADABLE as error:
+        found = unreadable(exercise, error)
     return found, with_counts
 
 
@@ -172,14 +165,8 @@ def _of_answer(
 
 
 def _plain_finding(finding: Finding) -> dict[str, Any]:
-    source = finding.source_lines.get(finding.line, "")
-    return {
-        "kind": finding.kind,
-        "line": finding.line,
-        "message": finding.message,
-        "source": source,
-        "cause": finding.cause,
-    }
+    plain = {name: getattr(finding, name) for name in ("kind", "line", "message", "cause")}
+    return {**plain, "source": finding.source_lines.get(finding.line, "")}
 
 
 def cost(cases: Sequence[Case], outcomes: Sequence[Outcome]) -> float:

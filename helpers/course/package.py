@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from helpers import exercises, labs
@@ -62,27 +62,26 @@ def write(wanted: Sequence[str], to: Path) -> int:
     title, _, rest = readme.read_text(encoding="utf-8").partition("\n")
     readme.write_text(f"{title}\n{_NOTE}{rest}", encoding="utf-8")
     for path in to.rglob("*.md"):
-        text = _without_dead_links(path.read_text(encoding="utf-8"), path.parent)
+        text = release.LINK.sub(_without_dead(path.parent), path.read_text(encoding="utf-8"))
         path.write_text(text, encoding="utf-8")
     for path in (to / "labs").rglob("*.ipynb"):
         book = json.loads(path.read_text(encoding="utf-8"))
-        for cell in book["cells"]:
-            if cell["cell_type"] == "markdown":
-                text = _without_dead_links(notebooks.source(cell), path.parent)
-                cell["source"] = text.splitlines(keepends=True)
+        release.mend_links(book, _without_dead(path.parent))
         path.write_text(release.text_of(book), encoding="utf-8")
     return sum(path.is_file() for path in to.rglob("*"))
 
 
-def _without_dead_links(text: str, folder: Path) -> str:
-    """Return a page of a folder with the words alone of links to what the package lacks."""
+def _without_dead(folder: Path) -> Callable[[re.Match[str]], str]:
+    """Return what makes of a link on a page of a folder its words, where the package lacks its
+    target.
+    """
 
     def mended(found: re.Match[str]) -> str:
-        words, target = found[1], found[2].partition("#")[0]
-        is_elsewhere = "://" in target or target.startswith(("mailto:", "attachment:", "data:"))
-        return found[0] if is_elsewhere or (folder / target).exists() else words
+        target = found[2].partition("#")[0]
+        is_alive = release.leads_elsewhere(target) or (folder / target).exists()
+        return found[0] if is_alive else found[1]
 
-    return release.LINK.sub(mended, text)
+    return mended
 
 
 def _ignored(folder: str, names: list[str]) -> set[str]:

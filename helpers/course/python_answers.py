@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from helpers import exercises
 from helpers.course import texts, wire
-from helpers.course.grades import SENTENCES, Graded, not_begun, without_run
+from helpers.course.grades import SENTENCES, Graded, not_begun, unreadable, without_run
 from helpers.exercises import gate
 from helpers.exercises.player import Player
 from helpers.exercises.python_exercise import ALONE, PythonExercise
@@ -49,18 +49,8 @@ def judged(player: Player, text: str, seed: int, benches: Benches) -> tuple[Grad
         ended = bench.run(job, _MOST)
     try:
         return _of_ended(player, ended, text, seed), ended
-    except (
-        wire.MessageError,
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        ArithmeticError,
-        RecursionError,
-        AttributeError,
-    ) as error:
-        message = f"the box gave no answer that can be read: {type(error).__name__}: {error}"[:500]
-        return without_run(exercise, "crash", message), ended
+    except wire.UNREADABLE as error:
+        return unreadable(exercise, error), ended
 
 
 def _of_ended(player: Player, ended: Ended, text: str, seed: int) -> Graded:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+Errors = tuple[type[Exception], ...]
 MOST = 1 << 20  # bytes of an answer
 MOST_IN_A_LIST, MOST_DEEP = 2_000, 4  # of a list that a function returns
 
@@ -127,13 +130,12 @@ def _costs(function: Any, calls: Any) -> dict[str, Any]:
             for shape, width, seen in calls[name]
         ]
 
-    known = costs("known")
+    made = {"known": costs("known"), "larger": [], "untimed": [], "said": ""}
     try:
         larger, untimed = costs("larger"), costs("untimed")
     except (KeyError, IndexError) as error:  # of a table that has no such layer
-        said = f"{type(error).__name__}: {error}"
-        return {"known": known, "larger": [], "untimed": [], "said": said}
-    return {"known": known, "larger": larger, "untimed": untimed, "said": ""}
+        return {**made, "said": f"{type(error).__name__}: {error}"}
+    return {**made, "larger": larger, "untimed": untimed}
 
 
 class _Attributes(SimpleNamespace):
@@ -148,22 +150,30 @@ class _Attributes(SimpleNamespace):
         raise AttributeError(f"there is no {name!r}; there are {', '.join(sorted(vars(self)))}")
 
 
-class _Pipe:
-    """A pipeline that writes down what is enqueued: helpers.problems.streams.Pipeline runs it,
-    elsewhere.
-    """
+class _Log:
+    """Writes down what is enqueued."""
 
     MOST = 10_000
 
-    def __init__(self, pieces: int, buffers: int):
-        self.pieces, self.buffers, self._events = pieces, buffers, 0
+    def __init__(self) -> None:
+        self._events = 0
         self.log: list[list[Any]] = []
-        self._streams: list[Any] = []
 
     def _add(self, entry: list[Any]) -> None:
         if len(self.log) >= self.MOST:
             raise RuntimeError(f"more than {self.MOST:,} calls: does a loop not end?")
         self.log.append(entry)
+
+
+class _Pipe(_Log):
+    """A pipeline that writes down what is enqueued: helpers.problems.streams.Pipeline runs it,
+    elsewhere.
+    """
+
+    def __init__(self, pieces: int, buffers: int):
+        super().__init__()
+        self.pieces, self.buffers = pieces, buffers
+        self._streams: list[Any] = []
 
     def streams(self, count: int) -> tuple[Any, ...]:
         while len(self._streams) < min(int(count), 64):
@@ -229,20 +239,15 @@ def _orders(function: Any, calls: list[Any]) -> list[Any]:
     return made
 
 
-class _Cards:
+class _Cards(_Log):
     """Cards that write down what is enqueued: helpers.cards.Exchange runs it, elsewhere."""
 
     MOST = 1_000
 
     def __init__(self, count: int):
-        self.count, self._events = count, 0
-        self.log: list[list[Any]] = []
+        super().__init__()
+        self.count = count
         self.streams = tuple(_CardStream(self, card) for card in range(count))
-
-    def _add(self, entry: list[Any]) -> None:
-        if len(self.log) >= self.MOST:
-            raise RuntimeError(f"more than {self.MOST:,} calls: does a loop not end?")
-        self.log.append(entry)
 
     def _event(self, what: str, *rest: Any) -> Any:
         event = _CardEvent(self, self._events)
@@ -257,6 +262,10 @@ class _Cards:
             )
         return int(card)
 
+    @staticmethod
+    def _cells(part: Any) -> list[int] | None:
+        return None if part is None else [int(part[0]), int(part[1])]
+
     def give(self, source: int, target: int, part: Any = None, stream: Any = None) -> Any:
         return self._copy("give", source, target, part, stream)
 
@@ -264,13 +273,12 @@ class _Cards:
         return self._copy("put", source, target, part, stream)
 
     def _copy(self, what: str, source: int, target: int, part: Any, stream: Any) -> Any:
-        cells = None if part is None else [int(part[0]), int(part[1])]
         number = None if stream is None else stream.number
-        return self._event(what, self._card(source), self._card(target), cells, number)
+        places = self._card(source), self._card(target)
+        return self._event(what, *places, self._cells(part), number)
 
     def add(self, card: int, part: Any = None) -> Any:
-        cells = None if part is None else [int(part[0]), int(part[1])]
-        return self._event("add", self._card(card), cells)
+        return self._event("add", self._card(card), self._cells(part))
 
     def event(self, stream: Any) -> Any:
         return self._event("event", stream.number)
@@ -307,18 +315,15 @@ def _sums(function: Any, calls: list[Any]) -> list[Any]:
     return made
 
 
-def _values(function: Any, calls: list[list[Any]]) -> list[Any]:
-    """Return what a function returns for each row of arguments, in plain form."""
-    return [_plain(function(*row)) for row in calls]
-
-
-def _values_or_errors(function: Any, calls: list[list[Any]]) -> list[Any]:
-    """Return the same, where an error is told for its own row: its text stands there."""
+def _values(function: Any, calls: list[list[Any]], told: Errors = ()) -> list[Any]:
+    """Return what a function returns for each row of arguments, in plain form; the text of an error
+    that is to be told for its own row.
+    """
     found = []
     for row in calls:
         try:
             found.append(_plain(function(*row)))
-        except (IndexError, TypeError, ValueError) as error:
+        except told as error:
             found.append(f"{type(error).__name__}: {error}"[:200])
     return found
 
@@ -337,7 +342,7 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) or type(value).__name__.startswith(("int", "uint"))
 
 
-DRIVERS = {
+DRIVERS: dict[str, Callable[[Any, Any], Any]] = {
     "costs": _costs, "orders": _orders, "sums": _sums, "values": _values,
-    "values or errors": _values_or_errors,
+    "values or errors": functools.partial(_values, told=(IndexError, TypeError, ValueError)),
 }  # fmt: skip

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,7 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
     links = _Links(released, None if nbgrader else to)
     for path in [*asked, *deeper_of(asked)]:
         made = student_copy(path)
-        links.mend(made)
+        mend_links(made, links.mended)
         here = [place for place in submissions.places() if place.lab == path.stem]
         if nbgrader:
             _mark(made, here)
@@ -107,6 +107,19 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
     return written
 
 
+def leads_elsewhere(target: str) -> bool:
+    """Return whether a link leads to no file beside its page."""
+    return "://" in target or target.startswith(("mailto:", "attachment:", "data:"))
+
+
+def mend_links(book: dict[str, Any], mended: Callable[[re.Match[str]], str]) -> None:
+    """Put what `mended` makes of each link in its place, in the texts of a notebook."""
+    for cell in book["cells"]:
+        if cell["cell_type"] == "markdown":
+            text = LINK.sub(mended, notebooks.source(cell))
+            cell["source"] = text.splitlines(keepends=True)
+
+
 class _Links:
     """Links of notebooks that leave the repository: to notebooks of the same release (by name, the
     folder of each), and to kernels and the glossary, which are copied (to: None where nothing can
@@ -116,18 +129,11 @@ class _Links:
     def __init__(self, released: dict[str, str], to: Path | None):
         self._released, self._to = released, to
 
-    def mend(self, book: dict[str, Any]) -> None:
-        """Mend the links in a notebook's texts."""
-        for cell in book["cells"]:
-            if cell["cell_type"] == "markdown":
-                text = LINK.sub(self._link, notebooks.source(cell))
-                cell["source"] = text.splitlines(keepends=True)
-
-    def _link(self, found: re.Match[str]) -> str:
+    def mended(self, found: re.Match[str]) -> str:
         words, target = found[1], found[2]
         place, _, part = target.partition("#")
         name = Path(place).name
-        if not place or "://" in target or target.startswith(("mailto:", "attachment:", "data:")):
+        if not place or leads_elsewhere(target):
             return found[0]
         if name.endswith(".ipynb") and name.removesuffix(".ipynb") in self._released:
             folder = self._released[name.removesuffix(".ipynb")]
@@ -230,15 +236,7 @@ def _mark(book: dict[str, Any], places: Sequence[Place]) -> None:
     for cell in book["cells"]:
         place = next((p for p in places if p.cell == cell.get("id")), None)
         if place is not None:
-            about = {
-                "grade": True,
-                "solution": True,
-                "locked": False,
-                "task": False,
-                "schema_version": 3,
-            }
             cell["metadata"]["nbgrader"] = {
-                **about,
-                "grade_id": place.exercise,
-                "points": place.points,
-            }
+                "grade": True, "solution": True, "locked": False, "task": False,
+                "schema_version": 3, "grade_id": place.exercise, "points": place.points,
+            }  # fmt: skip

@@ -33,7 +33,7 @@ from helpers.course import (
     texts,
     writing,
 )
-from helpers.course.gradebook import Account, Gradebook
+from helpers.course.gradebook import Account, Extra, Gradebook
 
 WORDS = {
     "pass": "right, within its budget", "budget": "right, over its budget",
@@ -102,10 +102,6 @@ class _Drawn(str):
         return self
 
 
-def _drawn(svg: str) -> _Drawn:
-    return _Drawn(svg)
-
-
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
 
@@ -136,7 +132,7 @@ def _class(
         right=sum(one["status"] == "pass" for one in results),
         answers=len(results),
         exercises=[_of_exercise(book, *place, results) for place in book.exercises],
-        histogram=_drawn(drawings.histogram(totals, most, "points", "students")),
+        histogram=_Drawn(drawings.histogram(totals, most, "points", "students")),
         cells=cells,
         leaders=leaders,
         counts=counts,
@@ -152,7 +148,7 @@ def _of_exercise(
     return {
         "lab": lab,
         "name": name,
-        "shares": _drawn(drawings.shares(counts)),
+        "shares": _Drawn(drawings.shares(counts)),
         "counts": [(status, count) for status, count in counts.items() if count],
         "costs": _costs(name, results, book.run),
     }
@@ -178,7 +174,7 @@ def _costs(
     dots = [(r[key], r["status"], r["student"]) for r in known if r.get(key)]
     rungs = run.get("ladders", {}).get(name, [])
     ladder = [(one[key], one["what"]) for one in rungs if one.get(key)]
-    return _drawn(drawings.distribution(dots, ladder, unit, mine)) if dots else ""
+    return _Drawn(drawings.distribution(dots, ladder, unit, mine)) if dots else ""
 
 
 # ---- a student ----
@@ -186,21 +182,13 @@ def _costs(
 
 def student_page(account: Account, book: Gradebook) -> str:
     """Return a student's own page: nothing of anybody else stands on it."""
-    extras = {(one.lab, one.what): one for one in account.extras}
-    claims, seen = [], set()
-    for row in account.rows:
-        for claim in (row.result or {}).get("figures", []):
-            if (row.lab, claim["file"]) not in seen:
-                seen.add((row.lab, claim["file"]))
-                extra = extras.get((row.lab, claim["file"]))
-                claims.append({**_claim(row.lab, claim), "extra": extra})
     return _render(
         "student.html",
         title=account.student.shown,
         account=account,
         run=book.run,
         results=[_result(row, book.run) for row in account.rows],
-        claims=claims,
+        claims=[_claim(lab, claim, extra) for lab, claim, extra in _figures(account)],
         written=[_written(account, lab, one) for lab, one in account.writing.items()],
     )
 
@@ -225,7 +213,7 @@ def _result(row: gradebook.Row, run: Mapping[str, Any]) -> dict[str, Any]:
         "note": result.get("note", ""),
         "gpu": str(result.get("gpu", "")),
         "counters": [
-            (what, amount, limit, _drawn(drawings.gauge(amount, limit)))
+            (what, amount, limit, _Drawn(drawings.gauge(amount, limit)))
             for what, (amount, limit) in counters.items()
             if what not in none
         ],
@@ -255,20 +243,29 @@ def _result(row: gradebook.Row, run: Mapping[str, Any]) -> dict[str, Any]:
 
 def _all_claims(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
     """Return all figures of the class, with what an instructor types to give points."""
-    found: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for account in book.students:
-        extras = {(one.lab, one.what): one for one in account.extras}
-        name = account.student.student
-        for row in account.rows:
-            for claim in (row.result or {}).get("figures", []):
-                found[name, row.lab, claim["file"]] = {
-                    **_claim(row.lab, claim),
-                    "student": account.student.shown,
-                    "extra": extras.get((row.lab, claim["file"])),
-                    "picture": _picture(folder, claim),
-                    "command": _override(name, row.lab, claim["file"], folder),
-                }
-    return [found[key] for key in sorted(found)]
+    return [
+        {
+            **_claim(lab, claim, extra),
+            "student": account.student.shown,
+            "picture": _picture(folder, claim),
+            "command": _override(account.student.student, lab, claim["file"], folder),
+        }
+        for account in sorted(book.students, key=lambda one: one.student.student)
+        for lab, claim, extra in _figures(account)
+    ]
+
+
+def _figures(account: Account) -> list[tuple[str, Mapping[str, Any], Extra | None]]:
+    """Return the figures of a student: the lab's number, the claim, and what was decided. Each
+    stands in all results of its lab.
+    """
+    extras = {(one.lab, one.what): one for one in account.extras}
+    found = {
+        (row.lab, claim["file"]): claim
+        for row in account.rows
+        for claim in (row.result or {}).get("figures", [])
+    }
+    return [(lab, found[lab, file], extras.get((lab, file))) for lab, file in sorted(found)]
 
 
 def _all_writing(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
@@ -301,7 +298,7 @@ def _picture(folder: Path, claim: Mapping[str, Any]) -> str:
     return base64.b64encode(path.read_bytes()).decode("ascii")
 
 
-def _claim(lab: str, claim: Mapping[str, Any]) -> dict[str, Any]:
+def _claim(lab: str, claim: Mapping[str, Any], extra: Extra | None = None) -> dict[str, Any]:
     rows = claim["rows"]
     times = [
         (_label(one["series"], one["parameters"]), one["claimed_ms"], one.get("measured_ms"))
@@ -314,6 +311,7 @@ def _claim(lab: str, claim: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "lab": labs.number(lab),
         "file": claim["file"],
+        "extra": extra,
         "problems": claim["problems"],
         "device": claim.get("device", ""),
         "created": claim.get("created", ""),
@@ -323,9 +321,9 @@ def _claim(lab: str, claim: Mapping[str, Any]) -> dict[str, Any]:
             for name, pair in one.get("counters", {}).items()
         ],
         "timed": list(dict.fromkeys((one["series"], one["gpu"]) for one in rows if one.get("gpu"))),
-        "drawing": _drawn(drawings.pairs(first, *words)) if first else "",
+        "drawing": _Drawn(drawings.pairs(first, *words)) if first else "",
         "left_out": len(others),
-        "others": _drawn(drawings.pairs(others, *words)) if others else "",
+        "others": _Drawn(drawings.pairs(others, *words)) if others else "",
     }
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,12 @@ def is_name(text: str) -> bool:
         and len(text.encode()) <= MOST_NAME
         and not re.search(r"^[.-]|[/\\<>]", text)
     )
+
+
+def first_of(names: Iterable[str], most: int = 20) -> str:
+    """Return names as a list to read, the first of them in order."""
+    every = sorted(names)
+    return ", ".join(every[:most]) + (f" and {len(every) - most} more" if every[most:] else "")
 
 
 def write(path: Path, text: str) -> None:

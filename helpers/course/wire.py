@@ -15,6 +15,9 @@ import numpy as np
 
 MOST_JSON = 4 << 20  # bytes
 
+# What comes of an answer of another form: it is a student's process that has written it.
+UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
+
 Expected = Sequence[tuple[np.dtype, tuple[int, ...]]]
 
 
