@@ -19,6 +19,7 @@ from helpers.simulator.pycuda_api import (
     _devices,
     autoprimaryctx,  # noqa: F401 - it makes the context
     gpuarray,
+    tools,
 )
 from helpers.simulator.pycuda_api import driver as cuda
 from helpers.simulator.pycuda_api.compiler import SourceModule
@@ -637,3 +638,25 @@ def test_a_thread_may_outlive_the_script():
     done = ask(LATE)
     assert done.stdout.splitlines() == ["script ends", "worker 192.0", "worker 192.0"]
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_fixtures_of_pycudas_own_tests_give_a_context_and_take_it_away():
+    """Courses copy tests of PyCUDA's: each runs in a context of its own, also one that fails."""
+    seen = []
+
+    @tools.mark_cuda_test
+    def test_sum(*numbers, doubled=False):
+        """A test."""
+        seen.append((cuda.Context.get_current() is not None, numbers, doubled))
+        if doubled:
+            raise ValueError("of the test")
+
+    before = cuda.Context.get_current()
+    test_sum(1, 2)
+    with pytest.raises(ValueError, match="of the test"):
+        test_sum(3, doubled=True)
+    assert seen == [(True, (1, 2), False), (True, (3,), True)]
+    assert (test_sum.__name__, test_sum.__doc__) == ("test_sum", "A test.")
+    for _ in tools.init_cuda_context_fixture():
+        assert cuda.Context.get_current() is not None
+    assert cuda.Context.get_current() is before

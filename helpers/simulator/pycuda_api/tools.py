@@ -249,6 +249,41 @@ def clear_context_caches() -> None:
         vars(wrapper)["_forget"]()
 
 
+def _check_context(context: Context) -> None:
+    device = context.get_device()
+    if not (device.name() and device.compute_capability() and device.get_attributes()):
+        raise LogicError("the device does not answer")
+
+
+def mark_cuda_test(inner: Callable) -> Callable:
+    """Run a test in a context of its own."""
+
+    def test(*args, **kwargs):
+        fixture = init_cuda_context_fixture()
+        next(fixture)
+        try:
+            inner(*args, **kwargs)
+        finally:
+            next(fixture, None)
+
+    test.__name__, test.__doc__ = inner.__name__, inner.__doc__
+    return test
+
+
+def init_cuda_context_fixture() -> Iterator[None]:
+    """Yield the body of a pytest fixture: a context for the time of a test."""
+    init()
+    context = make_default_context()
+    _check_context(context)
+    try:
+        yield
+    finally:
+        gc.collect()
+        context.pop()
+        clear_context_caches()
+        gc.collect()
+
+
 # ---- what fits on a multiprocessor ----
 
 
