@@ -148,12 +148,6 @@ class Profile:
         return sum(row.bytes_moved for row in self.lines if row.space == "global")
 
     @property
-    def active_lanes(self) -> float:
-        """The average number of lanes in a memory request."""
-        requests = sum(row.requests for row in self.lines)
-        return sum(row.lanes for row in self.lines) / requests if requests else float("nan")
-
-    @property
     def sampled(self) -> bool:
         """Whether the launch ran only some of its blocks; each counter is a sum over these."""
         return self.blocks_run != self.blocks
