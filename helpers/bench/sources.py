@@ -84,11 +84,14 @@ class Kernel:
 
         changes: two texts, the old and the new one, or several such pairs. label: in place of the
         own one; give one where the change is timed. A student's kernel that is missing stays so.
-        Raises ValueError where the source has no such text.
+        Raises KernelError where the source has no such text.
         """
         if self.is_missing:
             return self
-        text = kernels.replaced(self.source, *_pairs(changes), name=self.label)
+        try:
+            text = kernels.replaced(self.source, *_pairs(changes), name=self.label)
+        except ValueError as error:
+            raise KernelError(str(error)) from None
         function = self.function or self.sources[-1]
         new = dataclasses.replace(self, text=text, function=function)
         return new.named(label) if label else new
