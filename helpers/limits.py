@@ -31,6 +31,8 @@ REGISTER_UNIT = 8  # registers of a thread are rounded up to a multiple of this
 MOST_WARPS, MOST_BLOCKS, QUARTERS = 64, 32, 4  # of a multiprocessor, 9.0
 MULTIPROCESSORS = 132  # of an H200
 INDICES = 2**31  # the cells that an int can count
+# The share of a GPU's free memory that arrays may take: the driver and the modules need the rest.
+USABLE = 0.95
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,10 @@ from helpers.cards.shares import shares
 from helpers.cards.work import Work, whole_bytes
 from helpers.checking import gpu_faults
 from helpers.launch import Array
+from helpers.limits import USABLE
 from helpers.programs import DeviceOwner, Program
 from helpers.quantities import quantity
 
-SPARE = 0.95  # of free memory that arrays may take: the driver and modules need the rest
 LANES = 4
 TRIALS = 5  # runs of `speeds`
 
@@ -150,7 +150,7 @@ class _Share:
         """Return the images of a piece and the lanes that fit into the card's free memory: as
         asked, or fewer.
         """
-        room = SPARE * self.card.cuda.mem_get_info()[0] - sum(
+        room = USABLE * self.card.cuda.mem_get_info()[0] - sum(
             array.nbytes for array in self.work.given.values()
         )
         if kept:
@@ -279,7 +279,7 @@ class Batch(DeviceOwner):
         beside = self.work.bytes_of(piece, kept) + sum(
             array.nbytes for array in self.work.given.values()
         )
-        return max(0, int((SPARE * card.cuda.mem_get_info()[0] - beside) // each))
+        return max(0, int((USABLE * card.cuda.mem_get_info()[0] - beside) // each))
 
     @property
     def images(self) -> int:

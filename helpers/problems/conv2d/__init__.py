@@ -35,7 +35,7 @@ from .mma import (
     warpgroup_bytes,
     warpgroup_fragments,
 )
-from .refusals import PLAINEST, SPARE
+from .refusals import PLAINEST
 from .register_2d import REGISTER_2D, register_2d
 from .register_images import register_images
 from .register_tiled import FITTED, OCCUPANCY, RegisterTiled

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from helpers import kernels
 from helpers.device import Device
-from helpers.limits import CONSTANT_BYTES, INDICES, MAX_GRID, ConvShape
+from helpers.limits import CONSTANT_BYTES, INDICES, MAX_GRID, USABLE, ConvShape
 
 from .shapes import LayerError
 
@@ -18,7 +18,6 @@ PLAINEST = "conv2d_basic"
 # The advice of a refusal, for kernels that support some shapes or some GPUs only.
 PORTABLE = "conv2d_register_tiled"
 OTHERS = f"{PORTABLE} takes most other shapes, {PLAINEST} all"
-SPARE = 0.95  # use at most 95 % of free memory: the driver and the modules need the rest
 
 
 class Record(Protocol):
@@ -154,9 +153,9 @@ def require_memory(
         part = dataclasses.replace(shape, B=images)
         return spec.memory(part) + (more(part) if more else 0)
 
-    if needed(shape.B) <= SPARE * free:
+    if needed(shape.B) <= USABLE * free:
         return
-    images = next((n for n in _fewer(shape.B) if needed(n) <= SPARE * free), 0)
+    images = next((n for n in _fewer(shape.B) if needed(n) <= USABLE * free), 0)
     advice = "not even one image fits"
     if images:
         advice = f"pass chunk={images} to conv2d.convolve: {needed(images):,} bytes at a time"

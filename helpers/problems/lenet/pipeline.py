@@ -22,6 +22,7 @@ import numpy as np
 from helpers import checking, device, programs
 from helpers.checking import device_counter
 from helpers.launch import LaunchError
+from helpers.limits import USABLE
 from helpers.problems import conv2d, resizing
 from helpers.problems.conv2d import Conv2d, LayerError
 from helpers.problems.lenet.network_plan import CLASSES, FUSED, SIDE, Stage, constants, stages
@@ -224,8 +225,8 @@ def _require_memory(net: Network, free: int) -> None:
     needed = sum(net.sizes.values()) + sum(
         spec.scratch(shape) for spec, shape in zip(net.layers, net.shapes, strict=True)
     )
-    if needed > conv2d.SPARE * free:
-        images = max(1, int(net.batch * conv2d.SPARE * free / needed))
+    if needed > USABLE * free:
+        images = max(1, int(net.batch * USABLE * free / needed))
         raise LayerError(
             f"{net.batch:,} images need {needed:,} bytes of device memory, and {free:,} are free: "
             f"take a batch of {images:,}, and give classify() all of the images"
