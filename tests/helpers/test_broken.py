@@ -6,7 +6,6 @@ import nbformat
 import pytest
 
 from helpers import kernel_cells, labs
-from helpers.bench.sources import KernelError
 from helpers.experiments import broken
 
 FAULTS = {
@@ -74,7 +73,7 @@ def test_other_ways_to_mend_pass(cells):
 
 
 def test_a_text_that_is_not_there_is_named(cells):
-    with pytest.raises(KernelError, match="difference has no 'tile\\[0\\] = 1' to replace"):
+    with pytest.raises(ValueError, match="difference has no 'tile\\[0\\] = 1' to replace"):
         broken.mend(cells["difference"], ("tile[0] = 1", ""))
 
 
