@@ -1,4 +1,4 @@
-// conv2d_implicit_mma.cu -- a convolution layer of any shape as an implicit product of halves
+// conv2d_implicit_mma.cu -- a convolution layer as an implicit product of halves
 //
 // Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,S h+p,S w+q] * filter[m,c,p,q], NCHW, valid, unflipped
 // Idea       A product of matrices on tensor cores whose left factor is never stored: a row of it

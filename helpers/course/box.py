@@ -46,7 +46,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LEVELS = ("bubblewrap", "landlock", "none")
 KINDS = ("kernel", "python")
 MACHINE = "halo_machine.so"  # the one file of a machine_folder
-# Whom a grader that is root becomes: nobody's, and another one for each bench.
+# The users that a grader as root becomes: nobody's, and another one for each bench.
 FIRST_UID, UIDS = 61_000, 4_000
 
 # What a job needs of this repository. No solution, no reference and no expected output is among it.

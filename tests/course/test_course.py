@@ -212,6 +212,15 @@ def test_times_of_a_file_go_before_those_of_files(tmp_path):
         times.read(written(tmp_path, "student,lab\nann,101\n"), names, made.moment)
 
 
+def test_times_for_nobody_on_the_roster_are_told(tmp_path):
+    written(tmp_path, ROSTER, gradebook.ROSTER)
+    written(tmp_path, "student,lab,time\nann,101,2026-10-05 17:30\n", gradebook.TIMES)
+    assert gradebook.strangers(tmp_path, {"ann"}) == []
+    written(tmp_path, "student,lab,time\nanm,101,2026-10-05 17:30\n", gradebook.TIMES)
+    (said,) = gradebook.strangers(tmp_path, {"ann"})
+    assert said.startswith("the file of --times names anm, and the roster does not")
+
+
 def test_groups_of_cases_have_weights_and_each_case_is_in_one(tmp_path):
     text = f"""over_budget = 0.5
 {CASES}when = {{size = [1, 256], filter = "drawn"}}

@@ -62,7 +62,7 @@ def test_an_input_tile_must_leave_an_output():
 
 
 def test_unknown_kernel():
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="choose from conv1d_one_block, conv1d_basic, "):
         conv1d_named("conv1d_none")
 
 

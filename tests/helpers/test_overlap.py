@@ -104,6 +104,20 @@ def test_all_points_of_the_sweep_lie_inside_the_axes(record):
         assert max(values) < 0.97 * ax.get_ylim()[1]
 
 
+def test_a_fault_in_an_order_is_told_and_not_taken_for_nothing():
+    def faulty(pipe):
+        raise ValueError("operands could not be broadcast together")
+
+    def twice(pipe):
+        (stream,) = pipe.streams(1)
+        for _ in range(2):
+            pipe.h2d(0, stream)
+
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        issue_orders.tried(faulty)
+    assert issue_orders.tried(twice) is None
+
+
 def test_an_order_that_enqueues_nothing_is_not_there_yet():
     cases = {
         "ours": issue_orders.tried(streams.depth_first),

@@ -1,4 +1,4 @@
-"""conv2d_implicit_mma and its faster forms: any shape as an implicit product on tensor cores."""
+"""conv2d_implicit_mma and its faster forms: a layer as an implicit product on tensor cores."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class Implicit(TensorKernel):
 
     sizes: Any = None
 
-    # What a block holds at least, and the kernel to take where that does not fit.
+    # What a block holds at least; a shape for which that does not fit is refused.
     least: ClassVar[str] = "a chunk of its cells and weights"
 
     @property
