@@ -633,7 +633,8 @@ def test_inputs_of_the_second_layer_by_the_oracle():
     want = (
         np.maximum(reference.conv2d(first, weights), 0).reshape(2, 4, 40, 2, 40, 2).max(axis=(3, 5))
     )
-    checking.check(second, want, rtol=0.0, atol=conv2d.conv2d_atol(first, weights))
+    # Bit for bit: sums of floats, in the order of a processor's BLAS, differ from it.
+    assert second.dtype == np.float32 and np.array_equal(second, want.astype(np.float32))
     assert filter.shape == (16, 4, 7, 7)
 
 

@@ -17,8 +17,9 @@ def inputs(name: str, batch: int, weights: Any = None) -> tuple[np.ndarray, np.n
 
     x: the first ``batch`` test images. Without the full test set, the first 1,000 images repeat
     (`datasets.images_at_hand`). "layer 1" takes them resized to 86 x 86, with raw values 0 to 255;
-    "layer 2" takes max-pool 2 of ReLU of layer 1. weights: `trained_weights.Weights`; by default,
-    the labs' own.
+    "layer 2" takes max-pool 2 of ReLU of layer 1, summed in double precision and rounded, so that
+    it is the same on every processor. weights: `trained_weights.Weights`; by default, the labs'
+    own.
 
     "layer E1" takes the images in their own size, and "layer E2" max-pool 2 of ReLU of layer E1.
     No trained network has these sizes: their filters are uniform random numbers from a fixed seed,
@@ -44,9 +45,13 @@ def inputs(name: str, batch: int, weights: Any = None) -> tuple[np.ndarray, np.n
     if name in ("layer 1", "layer E1"):
         return x, filters[0]
     pooled = np.empty(shape.x_shape, np.float32)
-    # Ten images at a time: their windows stay in the caches.
+    # In double precision: the order in which BLAS adds depends on the processor, and sums of
+    # floats would give each computer another layer. Ten images at a time: their windows stay in
+    # the caches.
+    doubles = filters[0].astype(np.float64)
     for first in range(0, batch, 10):
-        part = network.relu(network.conv2d(x[first : first + 10], filters[0]))
+        images = x[first : first + 10].astype(np.float64)
+        part = network.relu(network.conv2d(images, doubles))
         pooled[first : first + 10] = network.max_pool(part, network.POOL1)
     return pooled, filters[1]
 
