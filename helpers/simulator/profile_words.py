@@ -65,8 +65,8 @@ def sentences(
     if parted_recursion:
         yield (
             f"the lanes of a warp part in a function that calls itself ({_listed(parted_recursion)}"
-            "): nothing says where a GPU lets them meet again, so the counters of this function "
-            "are estimates"
+            "): on a GPU, lanes of different depths then run on together, so the counters of this "
+            "function are estimates"
         )
 
 

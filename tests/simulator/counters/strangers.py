@@ -787,9 +787,10 @@ _CHOLESKY = (
     "take different copies, one after another. In PTX they share one loop."
 )
 _RECURSION = (
-    "the sectors that are loaded are the same, in other groups of lanes: ptxas makes a loop of a "
-    "last call, and keeps the lanes that meet in registers (BMOV, BSSY). By which rule lanes of "
-    "different depths go on together is not known here"
+    "the sectors that are loaded are nearly the same, in other groups of lanes: calls of all "
+    "depths keep the lanes that meet in one register (BMOV, BSSY), so that lanes of different "
+    "depths go on together. recursion/order.py has the GPU's order, and gives its counters; the "
+    "simulator lets the lanes of a call meet at its end"
 )
 _TRIES = (
     "the machine code tries additions of halves at a generic address by an instruction that ncu "
