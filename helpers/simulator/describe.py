@@ -5,7 +5,7 @@ usual cause.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from helpers.quantities import quantity
@@ -31,11 +31,13 @@ from .findings import (
     Finding,
     finding_of_launch,
 )
-from .library import RawFinding
+from .library import Place, RawFinding
+from .module import Kernel
 from .ptx import lifetimes, overflows
 from .race_facts import setter_just_before
 
 _WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT)
+_MISSED = (Kind.BARRIER_DIVERGENCE, Kind.BARRIER_EXITED, Kind.WARP_DEADLOCK)
 ATOMIC = 2  # Place.access
 WIDER_PRODUCT = "compute a product such as row * width as size_t or long long."
 TOO_SMALL = (
@@ -53,6 +55,12 @@ def describe_finding(raw: RawFinding, scene: Scene) -> Finding | None:
     if raw.kind == Kind.ASYNC_PROXY and describer.is_copy_of_library():
         return None
     return describer.finding()
+
+
+def missed_barriers(kernel: Kernel, findings: Iterable[RawFinding]) -> tuple[Place, ...]:
+    """Return the places of the barriers at which threads wait for others that do not come."""
+    places = (place for one in findings if one.kind in _MISSED for place in (one.here, one.other))
+    return tuple(one for one in places if kernel.operation_at(one.pc).startswith("bar."))
 
 
 def describe_unwritten(
@@ -105,7 +113,7 @@ class _Describer(BarrierWords, EndingWords):
             self.thread(self.raw.here), tuple(self.raw.here.block),
             name, index,
             "warning" if self.raw.kind in _WARNINGS else "error", cause, self.other_line,
-            self.raw.count, texts,
+            self.raw.count, texts, self.missed_between() if kind == "race" else (),
         )
 
     # ---- accesses ----

@@ -27,7 +27,7 @@ import numpy as np
 
 from . import arrays, encoded, memory, rehearsal
 from .arrays import ArrayName
-from .describe import Scene, describe_finding, describe_unwritten
+from .describe import Scene, describe_finding, describe_unwritten, missed_barriers
 from .faults import LaunchFault, OutOfMemory
 from .finding_facts import Kind
 from .findings import Finding, merge_findings, one_a_cause, origin_of, with_warnings
@@ -378,6 +378,9 @@ class _Launch:
             named[number] = ArrayName(
                 "local memory", request.local_bytes, "", 1, (request.local_bytes,), "local"
             )
+        count = c_size_t()
+        raw = engine.halo_findings(ctypes.byref(count))
+        several = [raw[k] for k in range(count.value)]
         scene = Scene(
             kernel,
             named,
@@ -385,10 +388,8 @@ class _Launch:
             self.pointers,
             tuple(dict.fromkeys(v.name for v in kernel.dynamic)),
             progress(request.block_count or -(-self.blocks // request.sample_every), seconds),
+            missed_barriers(kernel, several),
         )
-        count = c_size_t()
-        raw = engine.halo_findings(ctypes.byref(count))
-        several = [raw[k] for k in range(count.value)]
         several = without_idle_races(kernel, several, Kind.RACE, self.packed)
         told = without_consequences(kernel, several, Kind.RACE, Kind.INACTIVE_LANE)
         described = (describe_finding(one, scene) for one in told)
