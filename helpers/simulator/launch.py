@@ -27,6 +27,7 @@ import numpy as np
 
 from . import arrays, encoded, memory, rehearsal
 from .arrays import ArrayName
+from .byte_counts import with_byte_count
 from .describe import Scene, describe_finding, describe_unwritten, missed_barriers
 from .faults import LaunchFault, OutOfMemory
 from .finding_facts import Kind
@@ -63,6 +64,7 @@ _MOST_SAVED = 512 << 20  # bytes
 _NEVER, _AT_END, _ON_REQUEST = 0, 1, 2  # Undo in machine/machine.h
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _REHEARSAL_SHARE = 0.25  # of the time limit: a loop that waits for another thread counts no turns
+_TRIAL_S = 2.0  # for blocks that run again with larger arrays
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
 _ALL_WARPS = 2**32 - 1  # all_warps in machine/traffic.h
 _WATCHED = np.dtype(WatchedLane)  # made once: NumPy takes a while to read a structure
@@ -148,7 +150,7 @@ def launch(
         rehearsed = _rehearse(one, observe, start + _REHEARSAL_SHARE * seconds)
         if rehearsed is not None and rehearsed.report.fatal is not None:
             print(rehearsed.report.printed, end="", flush=True)
-            raise _fault(rehearsed.report, kernel)
+            raise _fault(one, rehearsed.report)
         most = _workers(kernel, grid, block, observe, sample_every)
         workers = most if workers is None else min(workers, max(most, 1))
         more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
@@ -169,15 +171,17 @@ def launch(
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
         print(report.printed, end="", flush=True)
     if report.fatal is not None:
-        raise _fault(report, kernel)
+        with door:
+            raise _fault(one, report)
     return report
 
 
-def _fault(report: LaunchReport, kernel: Kernel) -> LaunchFault:
+def _fault(one: _Launch, report: LaunchReport) -> LaunchFault:
     """Return the exception for a launch that a finding has stopped. An access by an index or a
     pointer that nothing has set, or that a race has spoilt, is a consequence: the finding about
     that value stops the launch.
     """
+    kernel = one.kernel
     report = replace(report, findings=one_a_cause(report.findings))
     fatal = report.fatal
     assert fatal is not None
@@ -187,7 +191,9 @@ def _fault(report: LaunchReport, kernel: Kernel) -> LaunchFault:
     source = kernel.compiled.source.splitlines() if is_own else []
     cause = origin_of(fatal, causes, source)
     if cause is None:
-        return LaunchFault(fatal, report)
+        told = with_byte_count(fatal, kernel, one.packed, one.fault_of)
+        findings = tuple(told if f == fatal else f for f in report.findings)
+        return LaunchFault(told, replace(report, findings=findings, fatal=told))
     cause = replace(cause, severity="error")
     place = cause.kind, cause.file, cause.line
     others = (f for f in report.findings if f != fatal and (f.kind, f.file, f.line) != place)
@@ -317,6 +323,21 @@ class _Launch:
         finally:
             machine().halo_finish()
         return report
+
+    def fault_of(self, packed: bytes) -> Finding | None:
+        """Return the finding that stops some blocks of the launch with other arguments, None if
+        they come to their end. What they write is undone.
+        """
+        blocks = rehearsal.blocks_to_rehearse(self.grid, self.block)
+        report = replace(self, packed=packed).run(
+            ("bounds",),
+            time.monotonic() + _TRIAL_S,
+            (),
+            undo=_AT_END,
+            block_count=len(blocks),
+            blocks=blocks.ctypes.data,
+        )
+        return report.fatal
 
     def writable_bytes(self) -> int:
         """Return the bytes of the arrays that the launch lets the kernel write to."""
