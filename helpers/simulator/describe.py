@@ -36,7 +36,9 @@ from .module import Kernel
 from .ptx import lifetimes, overflows
 from .race_facts import setter_just_before
 
-_WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT)
+_WARNINGS = (
+    Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT, Kind.INT_SUM,
+)
 _MISSED = (Kind.BARRIER_DIVERGENCE, Kind.BARRIER_EXITED, Kind.WARP_DEADLOCK)
 ATOMIC = 2  # Place.access
 WIDER_PRODUCT = "compute a product such as row * width as size_t or long long."
@@ -51,6 +53,8 @@ def describe_finding(raw: RawFinding, scene: Scene) -> Finding | None:
     """Return the machine's finding in words, None if a second look shows that it is no fault."""
     describer = _Describer(raw, scene)
     if raw.kind == Kind.BARRIER_CALLERS and describer.is_one_barrier():
+        return None
+    if raw.kind == Kind.INT_SUM and describer.is_of_unsigned():
         return None
     if raw.kind == Kind.ASYNC_PROXY and describer.is_copy_of_library():
         return None
@@ -362,6 +366,17 @@ class _Describer(BarrierWords, EndingWords):
             f"{self.who()} computes {what} in 32 bits, where it wraps to {wrapped:,}"
         )
         return Words(message, f"{OVERFLOWN}: {WIDER_PRODUCT}", name, exact)
+
+    def int_sum(self) -> Words:
+        message = (
+            f"{self.who()} adds to {self.element('an array')}, an int, and the numbers added there "
+            f"come to {int(self.machine_text()):,}: 32 bits cannot hold it"
+        )
+        cause = (
+            "An int ends at 2,147,483,647: let atomicAdd sum in an unsigned long long, or in a "
+            "double if numbers below 0 are among them."
+        )
+        return self.of_element(message, cause)
 
     def dead_local(self) -> Words:
         known = lifetimes.variable_of_life(self.kernel.compiled.ptx, self.raw.offset)
@@ -725,6 +740,7 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], Words]]] = {
     Kind.LOCAL_OVERRUN: ("out-of-bounds", _Describer.local_overrun),
     Kind.NEVER_SET: ("uninitialised", _Describer.never_set),
     Kind.INDEX_OVERFLOW: ("out-of-bounds", _Describer.index_overflow),
+    Kind.INT_SUM: ("out-of-bounds", _Describer.int_sum),
     Kind.DEAD_LOCAL: ("out-of-bounds", _Describer.dead_local),
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
     Kind.DEVICE_HEAP: ("out-of-bounds", _Describer.device_heap),

@@ -92,6 +92,7 @@ class Kind(IntEnum):
     DEAD_LOCAL = 30
     INDEX_OVERFLOW = 31
     NEVER_SET = 32
+    INT_SUM = 33
 
 
 @dataclass(frozen=True)
@@ -313,6 +314,11 @@ class FindingFacts:
             if len(unset) == 1:
                 return unset.pop()
         return None
+
+    def is_of_unsigned(self) -> bool:
+        """Return whether an access takes unsigned numbers, which may wrap, for ints."""
+        is_declared = self.array is not None and re.search(r"\bu(nsigned|int)", self.array.element)
+        return bool(is_declared) or re.search(r"\bint\s*\*\s*[>)]", self.text_of_line()) is not None
 
     # ---- pointers ----
 
