@@ -152,11 +152,8 @@ class _Describer(BarrierWords, EndingWords):
                 "two rows (of two columns, if they are col_major) in elements: is it that of "
                 f"{self.array.name}, and has {self.array.name} whole tiles?"
             )
-        elif (source := self.source_of_index()) is not None:
-            cause = (
-                f"The index comes from {source}: is each value there an index of "
-                f"{self.array.name}, or must a guard keep some away?"
-            )
+        elif (source := self.cause_of_source(self.array.name)) is not None:
+            cause = source
         elif self.array.name in self.scene.dynamic_names:
             cause = self.cause_of_little_shared()
         elif memory.rows_of(self.array.start) is not None:
@@ -172,6 +169,16 @@ class _Describer(BarrierWords, EndingWords):
         else:
             cause = TOO_SMALL
         return self.of_element(message, cause)
+
+    def cause_of_source(self, name: str) -> str | None:
+        """Return the cause of an index of an array that comes from another one, else None."""
+        source = self.source_of_index()
+        if source is None:
+            return None
+        return (
+            f"The index comes from {source}: is each value there an index of {name}, or must a "
+            "guard keep some away?"
+        )
 
     def cause_of_little_shared(self) -> str:
         """Return the cause of an access past the dynamic shared memory."""
@@ -310,6 +317,8 @@ class _Describer(BarrierWords, EndingWords):
     def row_overrun(self) -> Words:
         axis = self.kernel.axis_at(self.raw.here.pc)
         index, name = self.raw.offset, axis.name
+        source = self.cause_of_source(name)
+        more = f" {source}" if source is not None else ""
         wraps = 2**31 <= index < 2**32  # as threadIdx.x - 1 does, which is unsigned
         signed = f" ({index - 2**32} as an unsigned number)" if wraps else ""
         if len(axis.extents) == 1:
@@ -318,14 +327,14 @@ class _Describer(BarrierWords, EndingWords):
                 f"{name}[{axis.extents[0] - 1}])"
             )
             message = f"{self.who()} uses {name}[{index}]{signed}, but {extent}"
-            return Words(message, TOO_SMALL, name, index)
+            return Words(message, TOO_SMALL + more, name, index)
         extents = "".join(f"[{extent}]" for extent in axis.extents[axis.axis :])
         declared = f"{axis.element} {extents}".strip()
         message = (
             f"{self.who()} uses index {index}{signed} on {name}, on an axis declared as {declared}"
         )
         cause = "The index leaves its axis; inside a larger array it touches the next row unseen."
-        return Words(message, cause, name, index)
+        return Words(message, cause + more, name, index)
 
     def local_overrun(self) -> Words:
         name = self.local_name()

@@ -174,8 +174,11 @@ class Dataflow:
         return [self.body.statements[one].operands[1] for one in passed]
 
     def sources_of_address(self, statement: int) -> frozenset[int]:
-        """Return the statements that the address of an access comes from, up to loads."""
-        base = self._base(statement)
+        """Return the statements that the address of an access comes from, up to loads; of a check
+        of an index, those that the index comes from.
+        """
+        is_check = self._is(statement, "row")
+        base = self.body.statements[statement].operands[0] if is_check else self._base(statement)
         return self._slice([base] if isinstance(base, int) else [])
 
     def stores_just_before(self, statement: int) -> list[int]:
