@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from . import compiler_cache, front_ends
 from .dwarf import Dwarf
 from .includes import without_comments
-from .ptx import lifetimes, overflows, unset
+from .ptx import int_sums, lifetimes, overflows, unset
 from .ptx_places import with_callers
 from .toolchain import CacheError, CompileFailed
 
@@ -62,11 +62,11 @@ class CarefulTranslation:
             future.set_exception(error)
 
     def _translate(self, compiler: str) -> str:
-        key = compiler_cache.key_of([self._key, compiler, "marked 12"])
+        key = compiler_cache.key_of([self._key, compiler, "marked 13"])
         if (record := compiler_cache.load("careful", key)) is not None and "ptx" in record:
             return str(record["ptx"])
         try:
-            ptx = overflows.with_exact_indices(self._with_marks(compiler))
+            ptx = int_sums.with_sums(overflows.with_exact_indices(self._with_marks(compiler)))
         except (CompileFailed, CacheError, OSError):
             ptx = ""  # the launch runs without a rehearsal
         compiler_cache.store("careful", key, {"ptx": ptx})

@@ -5,7 +5,7 @@ usual cause.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from helpers.quantities import quantity
@@ -31,11 +31,15 @@ from .findings import (
     Finding,
     finding_of_launch,
 )
-from .library import RawFinding
+from .library import Place, RawFinding
+from .module import Kernel
 from .ptx import lifetimes, overflows
 from .race_facts import setter_just_before
 
-_WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT)
+_WARNINGS = (
+    Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT, Kind.INT_SUM,
+)
+_MISSED = (Kind.BARRIER_DIVERGENCE, Kind.BARRIER_EXITED, Kind.WARP_DEADLOCK)
 ATOMIC = 2  # Place.access
 WIDER_PRODUCT = "compute a product such as row * width as size_t or long long."
 TOO_SMALL = (
@@ -50,9 +54,17 @@ def describe_finding(raw: RawFinding, scene: Scene) -> Finding | None:
     describer = _Describer(raw, scene)
     if raw.kind == Kind.BARRIER_CALLERS and describer.is_one_barrier():
         return None
+    if raw.kind == Kind.INT_SUM and describer.is_of_unsigned():
+        return None
     if raw.kind == Kind.ASYNC_PROXY and describer.is_copy_of_library():
         return None
     return describer.finding()
+
+
+def missed_barriers(kernel: Kernel, findings: Iterable[RawFinding]) -> tuple[Place, ...]:
+    """Return the places of the barriers at which threads wait for others that do not come."""
+    places = (place for one in findings if one.kind in _MISSED for place in (one.here, one.other))
+    return tuple(one for one in places if kernel.operation_at(one.pc).startswith("bar."))
 
 
 def describe_unwritten(
@@ -105,7 +117,7 @@ class _Describer(BarrierWords, EndingWords):
             self.thread(self.raw.here), tuple(self.raw.here.block),
             name, index,
             "warning" if self.raw.kind in _WARNINGS else "error", cause, self.other_line,
-            self.raw.count, texts,
+            self.raw.count, texts, self.missed_between() if kind == "race" else (),
         )
 
     # ---- accesses ----
@@ -140,11 +152,8 @@ class _Describer(BarrierWords, EndingWords):
                 "two rows (of two columns, if they are col_major) in elements: is it that of "
                 f"{self.array.name}, and has {self.array.name} whole tiles?"
             )
-        elif (source := self.source_of_index()) is not None:
-            cause = (
-                f"The index comes from {source}: is each value there an index of "
-                f"{self.array.name}, or must a guard keep some away?"
-            )
+        elif (source := self.cause_of_source(self.array.name)) is not None:
+            cause = source
         elif self.array.name in self.scene.dynamic_names:
             cause = self.cause_of_little_shared()
         elif memory.rows_of(self.array.start) is not None:
@@ -160,6 +169,16 @@ class _Describer(BarrierWords, EndingWords):
         else:
             cause = TOO_SMALL
         return self.of_element(message, cause)
+
+    def cause_of_source(self, name: str) -> str | None:
+        """Return the cause of an index of an array that comes from another one, else None."""
+        source = self.source_of_index()
+        if source is None:
+            return None
+        return (
+            f"The index comes from {source}: is each value there an index of {name}, or must a "
+            "guard keep some away?"
+        )
 
     def cause_of_little_shared(self) -> str:
         """Return the cause of an access past the dynamic shared memory."""
@@ -298,6 +317,8 @@ class _Describer(BarrierWords, EndingWords):
     def row_overrun(self) -> Words:
         axis = self.kernel.axis_at(self.raw.here.pc)
         index, name = self.raw.offset, axis.name
+        source = self.cause_of_source(name)
+        more = f" {source}" if source is not None else ""
         wraps = 2**31 <= index < 2**32  # as threadIdx.x - 1 does, which is unsigned
         signed = f" ({index - 2**32} as an unsigned number)" if wraps else ""
         if len(axis.extents) == 1:
@@ -306,14 +327,14 @@ class _Describer(BarrierWords, EndingWords):
                 f"{name}[{axis.extents[0] - 1}])"
             )
             message = f"{self.who()} uses {name}[{index}]{signed}, but {extent}"
-            return Words(message, TOO_SMALL, name, index)
+            return Words(message, TOO_SMALL + more, name, index)
         extents = "".join(f"[{extent}]" for extent in axis.extents[axis.axis :])
         declared = f"{axis.element} {extents}".strip()
         message = (
             f"{self.who()} uses index {index}{signed} on {name}, on an axis declared as {declared}"
         )
         cause = "The index leaves its axis; inside a larger array it touches the next row unseen."
-        return Words(message, cause, name, index)
+        return Words(message, cause + more, name, index)
 
     def local_overrun(self) -> Words:
         name = self.local_name()
@@ -354,6 +375,17 @@ class _Describer(BarrierWords, EndingWords):
             f"{self.who()} computes {what} in 32 bits, where it wraps to {wrapped:,}"
         )
         return Words(message, f"{OVERFLOWN}: {WIDER_PRODUCT}", name, exact)
+
+    def int_sum(self) -> Words:
+        message = (
+            f"{self.who()} adds to {self.element('an array')}, an int, and the numbers added there "
+            f"come to {int(self.machine_text()):,}: 32 bits cannot hold it"
+        )
+        cause = (
+            "An int ends at 2,147,483,647: let atomicAdd sum in an unsigned long long, or in a "
+            "double if numbers below 0 are among them."
+        )
+        return self.of_element(message, cause)
 
     def dead_local(self) -> Words:
         known = lifetimes.variable_of_life(self.kernel.compiled.ptx, self.raw.offset)
@@ -717,6 +749,7 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], Words]]] = {
     Kind.LOCAL_OVERRUN: ("out-of-bounds", _Describer.local_overrun),
     Kind.NEVER_SET: ("uninitialised", _Describer.never_set),
     Kind.INDEX_OVERFLOW: ("out-of-bounds", _Describer.index_overflow),
+    Kind.INT_SUM: ("out-of-bounds", _Describer.int_sum),
     Kind.DEAD_LOCAL: ("out-of-bounds", _Describer.dead_local),
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
     Kind.DEVICE_HEAP: ("out-of-bounds", _Describer.device_heap),

@@ -24,6 +24,7 @@ from .race_facts import (
     UNKNOWN,
     announced_early,
     arrays_of,
+    barriers_between,
     comes_from_memory,
     fence_needed,
     given_back_unfenced,
@@ -91,6 +92,7 @@ class Kind(IntEnum):
     DEAD_LOCAL = 30
     INDEX_OVERFLOW = 31
     NEVER_SET = 32
+    INT_SUM = 33
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class Scene:
 
     arrays: by the machine's numbers; block: threads along x, y, z; pointers: addresses by parameter
     name; dynamic_names: the kernel's names for its dynamic shared memory; progress: how far the
-    launch came.
+    launch came; missed: where threads waited at barriers that others do not reach.
     """
 
     kernel: Kernel
@@ -108,6 +110,7 @@ class Scene:
     pointers: Mapping[str, int] = field(default_factory=dict)
     dynamic_names: tuple[str, ...] = ()
     progress: Progress | None = None
+    missed: tuple[Place, ...] = ()
 
 
 class Words(NamedTuple):
@@ -312,6 +315,11 @@ class FindingFacts:
                 return unset.pop()
         return None
 
+    def is_of_unsigned(self) -> bool:
+        """Return whether an access takes unsigned numbers, which may wrap, for ints."""
+        is_declared = self.array is not None and re.search(r"\bu(nsigned|int)", self.array.element)
+        return bool(is_declared) or re.search(r"\bint\s*\*\s*[>)]", self.text_of_line()) is not None
+
     # ---- pointers ----
 
     def dead_pointer(self) -> str | None:
@@ -474,6 +482,19 @@ class FindingFacts:
         return fence_needed(self.kernel, int(self.raw.other.pc))
 
     # ---- barriers and warp operations ----
+
+    def missed_between(self) -> tuple[int, ...]:
+        """Return the lines of the barriers that not all threads reach, and of the calls that lead
+        there, where such a barrier stands between the two accesses of a race.
+        """
+        here, other = self.raw.here, self.raw.other
+        if tuple(here.block) != tuple(other.block):
+            return ()
+        places = {int(place.pc): place for place in self.scene.missed}
+        lines: set[int] = set()
+        for pc in barriers_between(self.kernel, self.raw, places):
+            lines.update((self.line_of(places[pc]), *self.calls(places[pc])))
+        return tuple(sorted(lines))
 
     def calls(self, place: Place) -> tuple[int, ...]:
         """Return the known lines of the calls that lead to a barrier, outer calls first."""

@@ -47,7 +47,6 @@ _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*").findall  # but for members, as in
 _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%|&^]|<<|>>)?=(?!=)\s*([^;]*)").findall
 _INNER = re.compile(r"\[([^][]*\[[^][]*\][^][]*)\]").findall  # indices with arrays in them
 _BRANCH = re.compile(r"\bif\b|\?").search
-_NEAR_LINES = 4  # a barrier so near to a line of a loop is of the same loop
 _NO_BREAK = "\x1f"  # stands for a space at which a line must not be broken
 
 
@@ -61,7 +60,8 @@ class Finding:
     what happened; cause: one sentence on the usual cause; line: of `file`, 0 if unknown; thread,
     block: (x, y, z); array, index: the element that the thread accessed (index: an int, or one int
     for each axis; None if there is no element); other_line: the line of the access or barrier that
-    collides with this one; count: how often the same instruction had this fault.
+    collides with this one; count: how often the same instruction had this fault; missed_barriers:
+    the lines of the barriers between the accesses of a race that not all threads reach.
     """
 
     kind: str
@@ -77,6 +77,7 @@ class Finding:
     other_line: int | None = None
     count: int = 1
     source_lines: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
+    missed_barriers: tuple[int, ...] = field(default=(), repr=False, compare=False)
 
     def __str__(self) -> str:
         cause = [fold(f"  {self.cause}", 2)] if self.cause else []
@@ -100,7 +101,9 @@ class Finding:
         return block_of_text(str(self), "#c0392b" if self.severity == "error" else "#b9770e")
 
     def to_dict(self) -> dict:
-        return {**asdict(self), "source_lines": dict(self.source_lines)}
+        values = {**asdict(self), "source_lines": dict(self.source_lines)}
+        del values["missed_barriers"]  # which serve to join the findings of a launch
+        return values
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Finding:
@@ -421,23 +424,9 @@ def _behind_barriers(findings: list[Finding]) -> list[Finding]:
 
 
 def _is_around(race: Finding, barrier: Finding) -> bool:
-    """Return whether the barrier stands between the lines of a race, or behind them in the loop in
-    which a line races with itself or with one of the turn before, where only a barrier can help.
-    """
-    low, high = min(_lines_of(race)), max(_lines_of(race))
-    if low == high:
-        return _need(race) == "a barrier" and abs(barrier.line - low) <= _NEAR_LINES
-    if any(low < line < high for line in _lines_of(barrier)):
-        return True
-    is_next = 0 < barrier.line - high <= _NEAR_LINES
-    return is_next and _is_loop(race) and _need(race) == "a barrier"
-
-
-def _is_loop(race: Finding) -> bool:
-    """Return whether the access that comes later stands in an earlier line, as in a loop's next
-    turn.
-    """
-    return race.other_line is not None and race.line < race.other_line
+    """Return whether the barrier stands between the accesses of a race that a barrier can mend."""
+    is_between = any(line in race.missed_barriers for line in _lines_of(barrier))
+    return is_between and _need(race) in ("a barrier", "a wait")
 
 
 def _is_unset_share(finding: Finding) -> bool:

@@ -27,7 +27,8 @@ import numpy as np
 
 from . import arrays, encoded, memory, rehearsal
 from .arrays import ArrayName
-from .describe import Scene, describe_finding, describe_unwritten
+from .byte_counts import with_byte_count
+from .describe import Scene, describe_finding, describe_unwritten, missed_barriers
 from .faults import LaunchFault, OutOfMemory
 from .finding_facts import Kind
 from .findings import Finding, merge_findings, one_a_cause, origin_of, with_warnings
@@ -63,6 +64,7 @@ _MOST_SAVED = 512 << 20  # bytes
 _NEVER, _AT_END, _ON_REQUEST = 0, 1, 2  # Undo in machine/machine.h
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _REHEARSAL_SHARE = 0.25  # of the time limit: a loop that waits for another thread counts no turns
+_TRIAL_S = 2.0  # for blocks that run again with larger arrays
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
 _ALL_WARPS = 2**32 - 1  # all_warps in machine/traffic.h
 _WATCHED = np.dtype(WatchedLane)  # made once: NumPy takes a while to read a structure
@@ -148,7 +150,7 @@ def launch(
         rehearsed = _rehearse(one, observe, start + _REHEARSAL_SHARE * seconds)
         if rehearsed is not None and rehearsed.report.fatal is not None:
             print(rehearsed.report.printed, end="", flush=True)
-            raise _fault(rehearsed.report, kernel)
+            raise _fault(one, rehearsed.report)
         most = _workers(kernel, grid, block, observe, sample_every)
         workers = most if workers is None else min(workers, max(most, 1))
         more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
@@ -169,15 +171,17 @@ def launch(
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
         print(report.printed, end="", flush=True)
     if report.fatal is not None:
-        raise _fault(report, kernel)
+        with door:
+            raise _fault(one, report)
     return report
 
 
-def _fault(report: LaunchReport, kernel: Kernel) -> LaunchFault:
+def _fault(one: _Launch, report: LaunchReport) -> LaunchFault:
     """Return the exception for a launch that a finding has stopped. An access by an index or a
     pointer that nothing has set, or that a race has spoilt, is a consequence: the finding about
     that value stops the launch.
     """
+    kernel = one.kernel
     report = replace(report, findings=one_a_cause(report.findings))
     fatal = report.fatal
     assert fatal is not None
@@ -187,7 +191,9 @@ def _fault(report: LaunchReport, kernel: Kernel) -> LaunchFault:
     source = kernel.compiled.source.splitlines() if is_own else []
     cause = origin_of(fatal, causes, source)
     if cause is None:
-        return LaunchFault(fatal, report)
+        told = with_byte_count(fatal, kernel, one.packed, one.fault_of)
+        findings = tuple(told if f == fatal else f for f in report.findings)
+        return LaunchFault(told, replace(report, findings=findings, fatal=told))
     cause = replace(cause, severity="error")
     place = cause.kind, cause.file, cause.line
     others = (f for f in report.findings if f != fatal and (f.kind, f.file, f.line) != place)
@@ -318,6 +324,21 @@ class _Launch:
             machine().halo_finish()
         return report
 
+    def fault_of(self, packed: bytes) -> Finding | None:
+        """Return the finding that stops some blocks of the launch with other arguments, None if
+        they come to their end. What they write is undone.
+        """
+        blocks = rehearsal.blocks_to_rehearse(self.grid, self.block)
+        report = replace(self, packed=packed).run(
+            ("bounds",),
+            time.monotonic() + _TRIAL_S,
+            (),
+            undo=_AT_END,
+            block_count=len(blocks),
+            blocks=blocks.ctypes.data,
+        )
+        return report.fatal
+
     def writable_bytes(self) -> int:
         """Return the bytes of the arrays that the launch lets the kernel write to."""
         addresses = {self.pointers.get(p.name, 0) for p in self.kernel.parameters if not p.is_const}
@@ -378,6 +399,9 @@ class _Launch:
             named[number] = ArrayName(
                 "local memory", request.local_bytes, "", 1, (request.local_bytes,), "local"
             )
+        count = c_size_t()
+        raw = engine.halo_findings(ctypes.byref(count))
+        several = [raw[k] for k in range(count.value)]
         scene = Scene(
             kernel,
             named,
@@ -385,10 +409,8 @@ class _Launch:
             self.pointers,
             tuple(dict.fromkeys(v.name for v in kernel.dynamic)),
             progress(request.block_count or -(-self.blocks // request.sample_every), seconds),
+            missed_barriers(kernel, several),
         )
-        count = c_size_t()
-        raw = engine.halo_findings(ctypes.byref(count))
-        several = [raw[k] for k in range(count.value)]
         several = without_idle_races(kernel, several, Kind.RACE, self.packed)
         told = without_consequences(kernel, several, Kind.RACE, Kind.INACTIVE_LANE)
         described = (describe_finding(one, scene) for one in told)

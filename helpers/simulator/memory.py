@@ -33,6 +33,7 @@ _places: dict[int, int] = {}
 # By the machine's number of an array:
 _rows: dict[int, tuple[int, int]] = {}  # bytes of a row, and between the starts of two rows
 _fillings: dict[int, str] = {}  # the dtype of the host array that all of it was copied from
+_requested: dict[int, int] = {}  # the bytes that the program has asked for
 _used_on: dict[int, int] = {}  # bytes on each device but 0
 _limits: dict[int, int] = {}  # bytes that a device has, where it is not TOTAL
 
@@ -81,6 +82,7 @@ def free(address: int) -> None:
         if entry:
             _rows.pop(entry[2], None)
             _fillings.pop(entry[2], None)
+            _requested.pop(entry[2], None)
         if record is not None:
             if device > 0:
                 _used_on[device] -= record[0]
@@ -124,6 +126,32 @@ def filling_of(address: int) -> str | None:
     """Return the dtype of the host array that an array was copied from, None if it is not known."""
     entry = region(address) if _fillings else None
     return _fillings.get(entry[2]) if entry is not None and entry[0] == address else None
+
+
+def set_requested(address: int, nbytes: int | None) -> None:
+    """Record that the program itself asked for an array of `nbytes`; None: the size is known to be
+    right, or is not the program's.
+    """
+    with door:
+        if (entry := region(address)) is None or entry[0] != address:
+            return
+        if nbytes is None:
+            _requested.pop(entry[2], None)
+        else:
+            _requested[entry[2]] = nbytes
+
+
+def requested(address: int) -> int | None:
+    """Return the bytes of the array that starts at `address`, as `set_requested` recorded them."""
+    entry = region(address) if _requested else None
+    return _requested.get(entry[2]) if entry is not None and entry[0] == address else None
+
+
+def origin(address: int) -> tuple[str, int]:
+    """Return file and line of the program that allocated the array that starts at `address`,
+    ("", 0) if they are not known.
+    """
+    return _live[address][1:] if address in _live else ("", 0)
 
 
 def adopt(address: int, nbytes: int) -> None:

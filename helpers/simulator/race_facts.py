@@ -4,7 +4,7 @@ from another race.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -153,6 +153,29 @@ def setter_just_before(kernel: Kernel, access: int) -> int | None:
             if line and module.file_of(file) == module.compiled.file:
                 return line
     return None
+
+
+def barriers_between(kernel: Kernel, race: RawFinding, missed: Iterable[int]) -> list[int]:
+    """Return those of the barriers `missed`, which not all threads reach, that stand between the
+    accesses of a race, with no other barrier: a barrier there for all threads would order them.
+    """
+    found = _accesses(kernel, int(race.here.pc), int(race.other.pc))
+    if found is None:
+        return []
+    flow, (first, second) = found
+    function = _function_of(kernel, int(race.here.pc))
+    statements = {
+        pc: _barrier(kernel, flow, pc) for pc in missed if _function_of(kernel, pc) == function
+    }
+    known = {one for one in statements.values() if one is not None}
+    between = flow.barriers_between(first, second, known)
+    return [pc for pc, statement in statements.items() if statement in between]
+
+
+def _barrier(kernel: Kernel, flow: Dataflow, pc: int) -> int | None:
+    """Return the statement of a barrier, which PTX writes in two ways."""
+    found = (_statement(kernel, flow, pc, root) for root in ("bar", "barrier"))
+    return next((one for one in found if one is not None), None)
 
 
 def arrays_of(kernel: Kernel, *pcs: int) -> tuple[object, ...]:

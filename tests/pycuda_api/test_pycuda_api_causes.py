@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from helpers.simulator import pycuda_api
-
-# Importing it makes the context.
-from helpers.simulator.pycuda_api import autoprimaryctx  # noqa: F401
+from helpers.simulator.pycuda_api import (
+    autoprimaryctx,  # noqa: F401  importing it makes the context
+    gpuarray,
+    tools,
+)
 from helpers.simulator.pycuda_api import driver as cuda
 from helpers.simulator.pycuda_api.compiler import SourceModule
 
@@ -58,6 +60,16 @@ __global__ void shifted(const float *x, float *y, int up)
         y[i + 1] = x[i];
     else
         y[i] = x[i + 1];
+}
+__global__ void fill(float *x) { x[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
+__global__ void fill_to(float *x, int n) { for (int i = threadIdx.x; i <= n; i += 64) x[i] = 1; }
+__global__ void quads(float4 *x, int n)
+{
+    for (int i = threadIdx.x; i < n; i += 64) x[i] = make_float4(1, 2, 3, 4);
+}
+__global__ void both(float *x, double *y, int n)
+{
+    for (int i = threadIdx.x; i < n; i += 64) { x[i] = 1; y[i] = 2; }
 }
 static __global__ void hidden(float *x) { x[threadIdx.x] = 1; }
 __device__ float *inner() { float v[2]; v[0] = 1; v[1] = 2; return v; }
@@ -166,6 +178,55 @@ def test_memory_of_as_many_bytes_as_an_array_has_elements_is_told():
         cuda.memcpy_htod(cuda.mem_alloc(x.size), x)
     with pytest.raises(cuda.LogicError, match="the allocation has 63 bytes"):
         cuda.memcpy_htod(cuda.mem_alloc(63), x)
+
+
+POOL = tools.DeviceMemoryPool()
+# Launches with memory of as many bytes as an array of 256 float32 has elements.
+COUNTED_IN_ELEMENTS = {
+    "an output": lambda x: run(
+        "twice", cuda.In(x), cuda.mem_alloc(x.size), np.int32(256), grid=(4, 1)
+    ),
+    "from a pool": lambda x: run("fill", POOL.allocate(x.size), grid=(4, 1)),
+    "vectors": lambda x: run("quads", cuda.mem_alloc(len(x)), np.int32(64)),
+    "two outputs": lambda x: run(
+        "both", cuda.mem_alloc(x.size), cuda.mem_alloc(x.size), np.int32(256)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED_IN_ELEMENTS)
+def test_an_output_of_as_many_bytes_as_it_has_elements_is_told(name):
+    said = COUNTED_IN_ELEMENTS[name](np.ones(256, np.float32))
+    assert "and its memory has 256 bytes. mem_alloc takes bytes: give it the array's nbytes" in said
+    assert "guard" not in said
+
+
+def filled_before(x: np.ndarray) -> str:
+    y = cuda.mem_alloc(len(x.tobytes()))
+    cuda.memcpy_htod(y, x)
+    return run("fill", y, grid=(16, 1))
+
+
+# Launches that leave arrays of the right size: 1,024 bytes for 256 float32.
+UNGUARDED = {
+    "bytes by hand": lambda x, n: run("fill", cuda.mem_alloc(4 * len(x)), grid=(16, 1)),
+    "one element more": lambda x, n: run("fill_to", cuda.mem_alloc(n), np.int32(256)),
+    "a block more": lambda x, n: run("fill", cuda.mem_alloc(n), grid=(5, 1)),
+    "as many elements as bytes": lambda x, n: run("fill", cuda.mem_alloc(x.nbytes), grid=(16, 1)),
+    "filled by the host": lambda x, n: filled_before(x),
+    "an array": lambda x, n: run("fill", gpuarray.empty(256, np.float32), grid=(16, 1)),
+    "an array from a pool": lambda x, n: run(
+        "fill", gpuarray.empty(256, np.float32, allocator=POOL.allocate), grid=(16, 1)
+    ),
+    "a copy": lambda x, n: run("fill", cuda.to_device(x), grid=(16, 1)),
+}
+
+
+@pytest.mark.parametrize("name", UNGUARDED)
+def test_a_missing_guard_is_told_as_that(name):
+    x = np.ones(256, np.float32)
+    said = UNGUARDED[name](x, len(x.tobytes()))
+    assert "Is a guard missing" in said and "mem_alloc" not in said
 
 
 def test_one_missing_event_is_one_finding():

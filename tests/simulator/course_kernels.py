@@ -869,3 +869,92 @@ __global__ void k(Stats* s, const int* x) {
     int t = threadIdx.x;
     s[t].hist[x[t] / 4] += x[t] + x[63 - t];
 }""")
+
+COUNTS = np.dtype([("hist", "i4", 16), ("total", "i4"), ("spare", "i4", 15)])
+VALUES = (np.arange(64) * 7 % 20).astype(np.int32)  # 16 to 19 are past the last bin
+HISTOGRAM = "struct Counts { int hist[16]; int total; int spare[15]; };"
+fault("member_atomic", [np.zeros(1, COUNTS), VALUES, np.int32(64)],
+      1, 64, kind="out-of-bounds", cause=r"hist\[1[6-9]\], but hist has 16", source=HISTOGRAM + """
+__global__ void k(Counts* s, const int* x, int n) {
+    int i = threadIdx.x;
+    if (i < n) atomicAdd(&s->hist[x[i]], 1); // <- here
+}""")
+fault("member_atomic_of_several", [np.zeros(2, COUNTS), VALUES, np.int32(64)],
+      1, 64, kind="out-of-bounds", cause=r"hist\[1[6-9]\], but hist has 16", source=HISTOGRAM + """
+__global__ void k(Counts* s, const int* x, int n) {
+    int i = threadIdx.x;
+    if (i >= n) return;
+    int last = atomicMax(&s[i % 2].hist[x[i]], i); // <- here
+    if (last > i) atomicExch(&s->total, last);
+}""")
+fault("member_atomic_in_function", [np.zeros(1, COUNTS), VALUES, np.int32(64)],
+      1, 64, kind="out-of-bounds", cause=r"hist\[1[6-9]\], but hist has 16", source=HISTOGRAM + """
+__device__ void count(Counts* c, int bin) {
+    atomicAdd(&c->hist[bin], 1); // <- here
+    atomicAdd(&c->total, 1);
+}
+__global__ void k(Counts* s, const int* x, int n) {
+    if (threadIdx.x < n) count(s, x[threadIdx.x]);
+}""")
+fault("member_atomic_in_method", [np.zeros(1, COUNTS), VALUES, np.int32(64)],
+      1, 64, kind="out-of-bounds", cause=r"hist\[1[6-9]\], but hist has 16", source="""
+struct Counts {
+    int hist[16]; int total; int spare[15];
+    __device__ void count(int bin) { atomicAdd(&hist[bin], 1); } // <- here
+};
+__global__ void k(Counts* s, const int* x, int n) {
+    if (threadIdx.x < n) s->count(x[threadIdx.x]);
+}""")
+fault("member_atomic_in_shared", [np.zeros(1, COUNTS), VALUES],
+      1, 64, kind="out-of-bounds", cause=r"hist\[1[6-9]\], but q.hist has", source=HISTOGRAM + """
+__global__ void k(Counts* s, const int* x) {
+    __shared__ Counts q;
+    int i = threadIdx.x;
+    if (i < 16) q.hist[i] = 0;
+    if (i < 15) q.spare[i] = 0;
+    if (i == 0) q.total = 0;
+    __syncthreads();
+    atomicAdd(&q.hist[x[i]], 1); // <- here
+    __syncthreads();
+    if (i < 16) s->hist[i] = q.hist[i] + q.spare[i % 15] + q.total;
+}""")
+fault("axis_atomic", [zeros(32, np.int32), VALUES],
+      1, 64, kind="out-of-bounds", cause="index 8 on h, on an axis", source="""
+__global__ void k(int* y, const int* x) {
+    __shared__ int h[4][8];
+    int i = threadIdx.x;
+    if (i < 32) h[i / 8][i % 8] = 0;
+    __syncthreads();
+    atomicAdd(&h[i % 3][x[i] % 9], 1); // <- here
+    __syncthreads();
+    if (i < 32) y[i] = h[i / 8][i % 8];
+}""")
+right("member_atomics", [np.zeros(2, COUNTS), VALUES, np.int32(64)], 1, 64, source=HISTOGRAM + """
+__device__ int* place(Counts* c, int bin) { return bin < 16 ? &c->hist[bin] : &c->spare[bin - 16]; }
+__global__ void k(Counts* s, const int* x, int n) {
+    int i = threadIdx.x, bin = x[i];
+    if (bin < 16) atomicAdd(&s->hist[bin], 1);
+    atomicAdd(&s[1].hist[atomicAdd(&s->total, 1) % 16], 1);
+    atomicAdd(place(s, bin), 1);
+    atomicAdd(bin < 16 ? &s->hist[bin] : &s->spare[bin - 16], 1);
+    atomicAdd(&(bin < 16 ? s->hist[bin] : s->spare[bin - 16]), n > bin);
+    atomicMax(&s->spare[x[i] % 15], i); atomicMin(&s[1].spare[14], -bin);
+}""")
+right("axis_atomics", [zeros(32, np.int32), VALUES], 1, 64, source="""
+__global__ void k(int* y, const int* x) {
+    __shared__ int h[4][8], flat[32];
+    int i = threadIdx.x;
+    if (i < 32) h[i / 8][i % 8] = flat[i] = 0;
+    __syncthreads();
+    atomicAdd(&h[i % 4][x[i] % 8], 1); atomicAdd(&flat[x[i]], 1);
+    atomicAdd(&h[0][0] + x[i], 1);
+    atomicAdd(h[0] + x[i], 1);
+    __syncthreads();
+    if (i < 32) y[i] = h[i / 8][i % 8] + flat[i];
+}""")
+right("open_ended_member_atomic", [zeros(65, np.int32), VALUES], 1, 64, source="""
+struct Bins { int count; int bin[1]; };
+__global__ void k(Bins* b, const int* x) {
+    atomicAdd(&b->bin[x[threadIdx.x]], 1);
+    atomicAdd(&b->count, 1);
+}""")

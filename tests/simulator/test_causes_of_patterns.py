@@ -67,15 +67,78 @@ def test_an_instruction_of_the_whole_warp_names_the_block(threads):
         assert "the block (48 threads here) not made of whole warps" in findings[0].cause
 
 
-def test_a_barrier_in_the_branch_of_a_loop_is_one_finding():
-    body = (
-        "__shared__ int s[64];\ns[t] = x[t];\n__syncthreads();\n"
-        "for (int j = 32; j > 0; j /= 2)\nif ((t ^ j) > t) {\nint a = s[t], b = s[t ^ j];\n"
-        "if (a > b) { s[t] = b; s[t ^ j] = a; }\n__syncthreads();\n}\nx[t] = s[t];"
+# An exchange whose barrier is in its branch: a race between two turns of a loop.
+EXCHANGE = (
+    "if ((t ^ j) > t) {\nint a = s[t], b = s[t ^ j];\n"
+    "if (a > b) { s[t] = b; s[t ^ j] = a; }\n__syncthreads();\n}\n"
+)
+TURN = f"{{\n{EXCHANGE}}}\n"
+TURNS = f"for (int j = 32; j > 0; j /= 2) {TURN}"
+# A function before the kernel, and what stands between its first store and its end.
+LOOPS = {
+    "a loop": ("", TURNS),
+    "a loop in a loop": ("", f"for (int k = 2; k <= 64; k *= 2)\n{TURNS}"),
+    "while": ("", f"int j = 32;\nwhile (j > 0) {{\n{EXCHANGE}j /= 2;\n}}\n"),
+    "do": ("", f"int j = 32;\ndo {{\n{EXCHANGE}j /= 2;\n}} while (j > 0);\n"),
+    "goto": ("", f"int j = 32;\nagain:\n{EXCHANGE}j /= 2;\nif (j > 0) goto again;\n"),
+    "not unrolled": ("", f"#pragma unroll 1\n{TURNS}"),
+    "unrolled": ("", f"#pragma unroll\n{TURNS}"),
+    "a far barrier": ("", TURNS.replace("__sync", "// far\n" * 9 + "__sync")),
+    "a function with a loop": (
+        f"__noinline__ __device__ void sort(int* s, int t) {{\n{TURNS}}}\n", "sort(s, t);\n"
+    ),
+    "a function in a loop": (
+        f"__device__ void exchange(int* s, int t, int j) {TURN}",
+        "for (int j = 32; j > 0; j /= 2) exchange(s, t, j);\n",
+    ),
+    "a line": (
+        "",
+        "for (int j = 0; j < 4; ++j)\nif (t % 2 == j % 2 && t < 63) {\ns[t] += s[t + 1];\n"
+        "__syncthreads();\n}\n",
+    ),
+}
+# Lines that race in one turn, or without a loop, before a barrier in a branch that they need not.
+LATE = "if (t < 32)\n__syncthreads();\n"
+STRAIGHT = {
+    "no loop": ("", f"x[t] = s[63 - t];\n{LATE}"),
+    "a line": ("", f"__syncthreads();\nif (t < 63) s[t] += s[t + 1];\n{LATE}"),
+    "a line that no barrier can mend": ("", f"__syncthreads();\ns[0] += x[t];\n{LATE}"),
+    "behind a loop": (
+        "",
+        "for (int k = 0; k < 3; ++k) {\n__syncthreads();\ns[t] = x[t] + k;\nx[t] = s[63 - t];\n"
+        f"__syncthreads();\n}}\n{LATE}",
+    ),
+    "behind the loop's own barrier": (
+        "",
+        "for (int k = 0; k < 3; ++k) {\ns[t] = x[t] + k;\nx[t] = s[63 - t];\n__syncthreads();\n"
+        "if (k == 2 && t < 32)\n__syncthreads();\n}\n",
+    ),
+    "a function": (f"__device__ void late(int t) {{\n{LATE}}}\n", "x[t] = s[63 - t];\nlate(t);\n"),
+}
+
+
+def found_around(function: str, body: str) -> tuple:
+    source = (
+        f'{function}extern "C" __global__ void k(int* x) {{\n__shared__ int s[64];\n'
+        f"int t = threadIdx.x;\ns[t] = x[t];\n{body}x[t] = s[t];\n}}"
     )
-    findings = found(body, np.arange(64, 0, -1).astype(np.int32), parameters="int* x")
-    assert [finding.kind for finding in findings] == ["barrier"]
-    assert findings[0].severity == "error"
+    x = np.arange(64, 0, -1).astype(np.int32)
+    return simulator.check(source, "k", x, grid=(1,), block=(64,))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_barrier_in_the_branch_of_a_loop_is_one_finding(name):
+    function, body = LOOPS[name]
+    (finding,) = found_around(function, f"__syncthreads();\n{body}")
+    assert (finding.kind, finding.severity) == ("barrier", "error")
+    assert "race" in finding.cause
+
+
+@pytest.mark.parametrize("name", STRAIGHT)
+def test_a_race_before_a_barrier_in_a_branch_has_its_own_cause(name):
+    barrier, *races = found_around(*STRAIGHT[name])
+    assert (barrier.kind, barrier.severity) == ("barrier", "warning")
+    assert races and {race.kind for race in races} == {"race"}
 
 
 @pytest.mark.parametrize(

@@ -133,3 +133,66 @@ def test_only_an_index_from_memory_asks_for_more_blocks(body, is_from_memory):
     assert overflows.comes_from_memory(ptx) == is_from_memory
     blocks = rehearsal.blocks_to_rehearse((5000, 1, 1), (64, 1, 1), is_from_memory)
     assert (len(blocks) == 5000) == is_from_memory
+
+
+# Bodies that add up x, 256 times 20,000,000; k is a thread's number, s has 8 elements.
+TOTAL = 256 * 20_000_000
+SUMS = {
+    "a sum": ("atomicAdd(s, x[k]);", TOTAL),
+    "of a block": ("atomicAdd_block(s + 3, x[k]);", TOTAL),
+    "a difference": ("atomicSub(s, x[k]);", -TOTAL),
+    "two sums": ("atomicAdd(&s[k % 2], x[k] * 2);", TOTAL),
+    "in shared memory": (
+        "__shared__ int t;\nif (k == 0) t = 0;\n__syncthreads();\natomicAdd(&t, x[k]);\n"
+        "__syncthreads();\nif (k == 0) s[0] = t;", TOTAL
+    ),
+    "with its old value": ("if (atomicAdd(s, x[k]) == 1) s[1] = 1;", TOTAL),
+}
+# What is right although an int wraps, or although much is added to one.
+LEGAL = {
+    "a sum that fits": "atomicAdd(s, x[k] / 10);",
+    "a sum that fits unsigned numbers": "atomicAdd(s, x[k] / 2);",
+    "unsigned numbers": "atomicAdd((unsigned*)s, (unsigned)x[k]);",
+    "unsigned numbers, taken for ints": (
+        "__shared__ unsigned t;\nif (k == 0) t = 0;\n__syncthreads();\nint* p = (int*)&t;\n"
+        "atomicAdd(p, x[k]);\n__syncthreads();\nif (k == 0) s[0] = (t >> 8) & 15;"
+    ),
+    "a cast in the call": "unsigned* u = (unsigned*)s;\natomicAdd((int*)u, x[k]);",
+    "a sum that comes back": "atomicAdd(s, x[k]);\n__syncthreads();\natomicAdd(s, -x[k]);",
+    "signs in turn": "atomicAdd(s, k % 2 ? x[k] * 9 : -x[k] * 9);",
+    "a hash": "atomicAdd(s, (x[k] + k) * 73856093 & 0x7fffffff);",
+    "a hash with signs": "atomicAdd(s, (x[k] + k) * 19349663);",
+    "counters in bytes": "if (k < 255) atomicAdd(s, 1 << 24);",
+    "a count and a sum": "atomicAdd(s, 1 << 16 | k);",
+    "a sum that begins again": (
+        "__shared__ int t;\nfor (int j = 0; j < 8; ++j) {\nif (k == 0) t = 0;\n__syncthreads();\n"
+        "atomicAdd(&t, x[k] / 20);\n__syncthreads();\nif (k == 0) s[j] = t;\n__syncthreads();\n}"
+    ),
+    "a wide sum": "atomicAdd((unsigned long long*)s, (unsigned long long)x[k]);",
+    "tickets": "if (atomicAdd(s, 1) == 255) atomicExch(s, 0);",
+}
+NUMBER = "const int k = threadIdx.x;\n"
+ADDED = Kernels(
+    [NUMBER + body for body in [*(b for b, _ in SUMS.values()), *LEGAL.values()]],
+    "int* s, const int* x",
+)
+
+
+def found_in_sum(body: str):
+    x = np.full(256, 20_000_000, np.int32)
+    return simulator.check(
+        *ADDED.of(NUMBER + body), np.zeros(8, np.int32), x, grid=(1,), block=(256,)
+    )
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_sum_that_an_int_cannot_hold_is_found(name):
+    body, total = SUMS[name]
+    findings = [one for one in found_in_sum(body) if one.kind == "out-of-bounds"]
+    assert findings and all(one.severity == "warning" for one in findings)
+    assert f"come to {total:,}: 32 bits cannot hold it" in findings[0].message
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_an_int_that_wraps_on_purpose_is_not_blamed(name):
+    assert found_in_sum(LEGAL[name]) == ()

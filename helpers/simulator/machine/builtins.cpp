@@ -223,7 +223,7 @@ bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& 
 // Runs function k of BUILTINS in ptx/encode.py.
 bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
                  int builtin) {
-    enum { PRINTF, ASSERT, MALLOC, FREE, GAP_BEHIND_ARRAY, END_OF_GAP, LIFE, END_OF_LIFE, OVERFLOW };
+    enum { PRINTF, ASSERT, MALLOC, FREE, GAP_BEHIND_ARRAY, END_OF_GAP, LIFE, END_OF_LIFE, OVERFLOW, SUM };
     if (w.one_of_many) {    // printf keeps the order of blocks, and there is one heap
         w.give_up();
         return false;
@@ -275,6 +275,21 @@ bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
                 finding.offset = read_local<std::int64_t>(warp, lane, arguments.offset(0));
                 finding.here = w.place(warp, lane, pc, LOAD);
                 w.findings.add(finding);
+                break;
+            }
+            case SUM: {
+                const auto address = read_local<std::uint64_t>(warp, lane, arguments.offset(0));
+                const Region* const region = memory.find(address);
+                if (region == nullptr) break;
+                Finding finding;
+                finding.kind = INT_SUM, finding.size = sizeof(std::int32_t);
+                finding.region = region->id;
+                finding.offset = static_cast<std::int64_t>(address - region->start);
+                finding.here = w.place(warp, lane, pc, ATOMIC);
+                w.int_sums.add(address,
+                               read_local<std::int32_t>(warp, lane, arguments.offset(1)),
+                               read_local<std::int32_t>(warp, lane, arguments.offset(2)), finding,
+                               w.findings);
                 break;
             }
             default: return false;

@@ -38,7 +38,8 @@ enum Kind : std::uint32_t {
     STACK_LIMIT = 29,
     DEAD_LOCAL = 30,
     INDEX_OVERFLOW = 31,
-    NEVER_SET = 32
+    NEVER_SET = 32,
+    INT_SUM = 33
 };
 enum Access : std::uint32_t { LOAD = 0, STORE = 1, ATOMIC = 2 };
 

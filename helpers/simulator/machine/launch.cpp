@@ -227,7 +227,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.aborted = false;
     w.now = w.turn = 0, w.ticks = 0, w.steps = 0, w.fuel = fuel_of_a_turn;
     w.printed.clear(), w.findings.clear(), w.plain_before.clear(), w.equal_before.clear();
-    w.origins.clear(), w.marking = false;
+    w.origins.clear(), w.marking = false, w.int_sums.clear();
     w.order.begin_launch();
     w.overlaps.begin_launch(w);
     w.deepest = Finding();
@@ -273,6 +273,7 @@ void report_leaks(Worker& w) {
 void end_worker(Worker& w) {
     report_leaks(w);
     settle_marks(w);
+    if (!w.aborted) w.int_sums.report_all(w.findings);
     if (!w.aborted && w.deepest.size > w.launch.stack_limit) w.findings.add(w.deepest);
     for (Region* region : w.heap) memory.release(region->start);
     w.heap.clear(), w.heap_places.clear(), w.freed_heap.clear();

@@ -17,6 +17,7 @@
 #include "async.h"
 #include "findings.h"
 #include "initialisation.h"
+#include "int_sums.h"
 #include "memory.h"
 #include "operations.h"
 #include "order.h"
@@ -306,6 +307,7 @@ struct Worker {
     AsyncBarriers async;
     Origins origins;
     Overlaps overlaps;
+    IntSums int_sums;
     Finding deepest;    // the call with the largest stack; size: its bytes
     bool marking = false;    // a load is running: its lanes with unwritten bytes go to `unwritten`
     std::uint32_t unwritten = 0;

@@ -24,12 +24,15 @@ from .fields import Fields, Term, scaled, strides
 from .opcodes import describe
 from .parse import Module
 from .roots import UNKNOWN, Roots, constant
-from .syntax import Address, Label, Literal, Operand, Statement, Symbol, Variable
+from .syntax import Address, Group, Label, Literal, Operand, Statement, Symbol, Variable
 
 _ACCESSES = ("ld", "st", "atom", "red")
 _STEPS = 32  # limit for a chain of additions
 _LARGEST = (1 << 32) - 1  # extent: in the constant of a check, the number of the axis lies above it
 _SUBSCRIPTED = re.compile(r"([\w.]+|->\s*\w+|[^\s\w])\s*\[")
+_ATOMIC_CALL = re.compile(r"\batomic[A-Z]\w*\s*\(\s*")
+_ADDRESS_OF_ELEMENT = re.compile(r"&[\w\s.()*]+(?:->[\w\s.()*]*)*")
+_ATOMIC = re.compile(r"_Z\d+atomic[A-Z]").match
 _DEREFERENCE = re.compile(r"(?:^|[^\w\s)\]])\s*\*\s*[\w(]")
 
 
@@ -116,18 +119,9 @@ class Checked(Module):
         sums = _Sums(roots)
         accesses: list[_Access] = []
         doubtful: dict[tuple[str, str], list[_Access]] = {}
-        for k, statement in enumerate(body.statements):
-            text = (
-                self.text_at(body, statement)
-                if statement.opcode.partition(".")[0] in _ACCESSES
-                else ""
-            )
-            address = (
-                next((one for one in statement.operands if isinstance(one, Address)), None)
-                if text
-                else None
-            )
-            found_sum = sums.of(address) if address is not None else None
+        written = list(self._written(body))
+        for k, text, address in written:
+            found_sum = sums.of(address)
             if found_sum is None or not (found_sum.terms or isinstance(found_sum.root, Variable)):
                 continue
             if _is_plain(text, names):
@@ -154,15 +148,29 @@ class Checked(Module):
         locals_ = [one for one in here if one.space == "local"]
         for access, array, start in _local_arrays(accesses, locals_):
             self._add(found, body, access, array, access.sum.constant - start)
-        for k, statement in enumerate(body.statements):
-            if k in found or statement.opcode.partition(".")[0] not in _ACCESSES:
-                continue
-            text = self.text_at(body, statement)
-            field = self._fields.of(body, roots, statement, text, names, pointers)
-            if field is not None:
+        for k, text, address in written:
+            field = self._fields.of(body, roots, address, text, names, pointers)
+            if k not in found and field is not None:
                 access = _Access(k, "", _Sum("", 0, field.terms))
                 self._add(found, body, access, field.array, 0)
         return found
+
+    def _written(self, body: Body) -> Iterator[tuple[int, str, Address]]:
+        """Yield the accesses that are written in the source: a statement, its line, its address.
+
+        An atomic function is called here; the statement hands its address over.
+        """
+        handed = _handed_to_atomics(body)
+        for k, statement in enumerate(body.statements):
+            root = statement.opcode.partition(".")[0]
+            text = self.text_at(body, statement) if root in _ACCESSES else ""
+            address = handed.get(k) or _address(statement)
+            if not text or address is None:
+                continue
+            if k in handed or root in ("atom", "red"):
+                text = _of_elements(text)
+            if text:
+                yield k, text, address
 
     def _of_symbol(self, symbol: str, here: Sequence[Declared]) -> list[Declared]:
         """Return the arrays that a variable is or contains.
@@ -206,6 +214,36 @@ class Checked(Module):
             )
 
 
+# ---- accesses ----
+
+
+def _address(statement: Statement) -> Address | None:
+    return next((one for one in statement.operands if isinstance(one, Address)), None)
+
+
+def _handed_to_atomics(body: Body) -> dict[int, Address]:
+    """Return the addresses that a function hands to atomic functions, by the statement that stores
+    the argument.
+    """
+    found: dict[int, Address] = {}
+    stored: dict[int, tuple[int, Operand]] = {}  # the statement and the value of each argument
+    for k, statement in enumerate(body.statements):
+        address = _address(statement) if statement.opcode.startswith("st.param") else None
+        if address is not None:
+            stored[id(address.base)] = k, statement.operands[-1]
+        elif _calls_atomic(statement) and isinstance(statement.operands[-1], Group):
+            number, value = stored.get(id(statement.operands[-1].members[0]), (-1, None))
+            if isinstance(value, int):
+                found[number] = Address(value, 0)
+    return found
+
+
+def _calls_atomic(statement: Statement) -> bool:
+    return statement.opcode.startswith("call") and any(
+        isinstance(one, Symbol) and _ATOMIC(one.name) for one in statement.operands
+    )
+
+
 # ---- the source's words ----
 
 
@@ -213,6 +251,31 @@ def _is_plain(text: str, names: Collection[str]) -> bool:
     """Return whether a line indexes only arrays and parameters of known names, without pointers."""
     subscripted = [match[1] for match in _SUBSCRIPTED.finditer(text) if match[1] != "]"]
     return all(one in names for one in subscripted) and not _DEREFERENCE.search(text)
+
+
+def _of_elements(text: str) -> str:
+    """Return a line without the `&` before the elements that its atomic functions change, "" if one
+    of them may change what another expression points to, such as `&tile[0][0] + k`.
+    """
+    for call in reversed([*_ATOMIC_CALL.finditer(text)]):
+        start = call.end()
+        plain, brackets = _first_argument(text[start:]), 1
+        while brackets:
+            plain, brackets = re.subn(r"\[[^][]*\]", "", plain)
+        if not _ADDRESS_OF_ELEMENT.fullmatch(plain):
+            return ""
+        text = text[:start] + text[start + 1 :]
+    return text
+
+
+def _first_argument(text: str) -> str:
+    """Return the text up to the first comma outside of brackets."""
+    depth = 0
+    for end, sign in enumerate(text):
+        depth += (sign in "([") - (sign in ")]")
+        if sign == "," and depth == 0:
+            return text[:end]
+    return text
 
 
 def _mentions(text: str, names: Collection[str]) -> int:

@@ -15,6 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .body import Body
+
+BRANCHES = ("bra", "brx")  # how the opcodes begin
+_ENDS = ("ret", "exit", "trap", "brkpt")
+
 
 @dataclass(slots=True)
 class Jump:
@@ -77,6 +82,27 @@ def flow(count: int, jumps: Sequence[Jump]) -> Flow:
         if jump.fatal and not ways:
             fatal.add(block)
     return Flow(starts, successors, fatal)
+
+
+def jumps(body: Body) -> list[Jump]:
+    """Return the jumps between statements; behind the last statement stands the end."""
+    found = [Jump(len(body.statements))]
+    for k, statement in enumerate(body.statements):
+        root = statement.opcode.partition(".")[0]
+        if root in BRANCHES:
+            targets = tuple(one.statement for one in body.labels(statement))
+            found.append(Jump(k, targets, statement.guard >= 0))
+        elif root in _ENDS:
+            found.append(Jump(k, (), statement.guard >= 0, root in ("trap", "brkpt")))
+    return found
+
+
+def following(body: Body) -> list[list[int]]:
+    """Return for each statement those that may follow it; the end stands behind the last one."""
+    ways = [[k + 1] for k in range(len(body.statements))]
+    for jump in jumps(body)[1:]:
+        ways[jump.row] = [*jump.targets, *([jump.row + 1] if jump.falls else [])]
+    return [*ways, []]
 
 
 def predecessors(successors: Sequence[Sequence[int]]) -> list[list[int]]:

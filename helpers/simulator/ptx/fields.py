@@ -55,12 +55,12 @@ class Fields:
         self,
         body: Body,
         roots: Roots,
-        statement: Statement,
+        address: Address,
         text: str,
         variables: Collection[str],
         parameters: Mapping[int, str],
     ) -> Indexed | None:
-        """Return the field that a statement accesses, None if it is not certain. text: its line;
+        """Return the field that has an address, None if it is not certain. text: the access's line;
         variables: names of arrays and parameters, which hide a field; parameters: those by offset.
         """
         if not self._by_name or not text:
@@ -74,8 +74,7 @@ class Fields:
         field, is_bare = self._by_name[uses[0]["name"]], any(not one["before"] for one in uses)
         if is_bare and field.name in variables:
             return None
-        address = next((one for one in statement.operands if isinstance(one, Address)), None)
-        if address is None or not isinstance(address.base, int):
+        if not isinstance(address.base, int):
             return None
         names = {one["name"] for one in subscripted if one not in uses}
         root = roots.of(address.base)

@@ -24,8 +24,11 @@ LIFE, END_OF_LIFE = "__life", "__end_of_life"
 LIVES = 250
 # That which tells it of an index that has overflowed (overflows.py).
 OVERFLOW = "__index_overflow"
+# That which tells it of an addition to an int (int_sums.py).
+INT_SUM = "__int_sum"
 BUILTINS = (
     "vprintf", "__assertfail", "malloc", "free", GAP, END_OF_GAP, LIFE, END_OF_LIFE, OVERFLOW,
+    INT_SUM,
 )
 FUNCTION_ADDRESS = 1 << 62  # plus the function's index
 BY_ADDRESS = -(2**31)  # Instruction.target of a call through a register

@@ -9,11 +9,12 @@ addresses are the same if the same operations compute them from the same registe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from .body import Body
+from .control import following, predecessors, reached
 from .opcodes import describe
 from .register_use import registers
 from .roots import Root, Roots
@@ -173,8 +174,11 @@ class Dataflow:
         return [self.body.statements[one].operands[1] for one in passed]
 
     def sources_of_address(self, statement: int) -> frozenset[int]:
-        """Return the statements that the address of an access comes from, up to loads."""
-        base = self._base(statement)
+        """Return the statements that the address of an access comes from, up to loads; of a check
+        of an index, those that the index comes from.
+        """
+        is_check = self._is(statement, "row")
+        base = self.body.statements[statement].operands[0] if is_check else self._base(statement)
         return self._slice([base] if isinstance(base, int) else [])
 
     def stores_just_before(self, statement: int) -> list[int]:
@@ -188,6 +192,23 @@ class Dataflow:
             if self._is(k, "st") and root is not None and self.root_of(k) == root:
                 found.append(k)
         return found
+
+    def barriers_between(
+        self, first: int, second: int, missed: Collection[int]
+    ) -> frozenset[int]:
+        """Return those of the barriers `missed` that stand on a way from one of two statements to
+        the other, round a loop, too, past which no other barrier of the block stands.
+        """
+        ways = following(self.body)
+        ways_back = predecessors(ways)
+        others = set(filter(self._is_of_block, self._all("bar", "barrier"))).difference(missed)
+        found: set[int] = set()
+        for start, end in ((first, second), (second, first)):
+            found |= reached(start, ways, others) & reached(end, ways_back, others)
+        return frozenset(found.intersection(missed))
+
+    def _is_of_block(self, barrier: int) -> bool:
+        return not self.body.statements[barrier].opcode.startswith("bar.warp")
 
     def locks(self, before: int | None = None) -> set[Root]:
         """Return the arrays of the atomics whose results keep the function in a loop; before: of

@@ -16,11 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .body import Body
-from .control import Flow, Jump, flow, post_dominators, predecessors, reached
+from .control import BRANCHES, Flow, flow, jumps, post_dominators, predecessors, reached
 from .syntax import Address, Group, Label, Statement, Variable
 
-_CONDITIONAL = ("bra", "brx")
-_ENDS = ("ret", "exit", "trap", "brkpt")
 # Loads that other threads may answer: of memory order, and past the first cache.
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio", "ca", "cg", "cv"))
 # Their results are alike in all lanes that take part, and these leave a loop together.
@@ -33,7 +31,7 @@ def yielding_loops(body: Body) -> set[int]:
     shared = {k for k, one in enumerate(statements) if _is_shared(one)}
     if not shared or not any(_goes_back(one, k) for k, one in enumerate(statements)):
         return set()
-    graph = flow(len(statements) + 1, _jumps(body))
+    graph = flow(len(statements) + 1, jumps(body))
     depending = _depending(body, graph)
     found = set()
     for head, loop in _loops(graph):
@@ -96,19 +94,6 @@ def _goes_back(statement: Statement, k: int) -> bool:
     return any(isinstance(one, Label) and one.statement <= k for one in statement.operands)
 
 
-def _jumps(body: Body) -> list[Jump]:
-    """Return the jumps between statements; behind the last statement stands the end."""
-    found = [Jump(len(body.statements))]
-    for k, statement in enumerate(body.statements):
-        root = statement.opcode.partition(".")[0]
-        if root in _CONDITIONAL:
-            targets = tuple(one.statement for one in body.labels(statement))
-            found.append(Jump(k, targets, statement.guard >= 0))
-        elif root in _ENDS:
-            found.append(Jump(k, (), statement.guard >= 0, root in ("trap", "brkpt")))
-    return found
-
-
 def _rows(graph: Flow, block: int, count: int) -> range:
     """Return the statements of a block."""
     end = graph.starts[block + 1] if block + 1 < len(graph.starts) else count
@@ -139,7 +124,7 @@ def _depending(body: Body, graph: Flow) -> set[int]:
     returned = set(_returned(body))
     # The block of each statement, and whether it is a branch or has another thread's value itself.
     rows = [
-        (k, graph.block(k), one.opcode.startswith(_CONDITIONAL), _is_shared(one) or k in returned)
+        (k, graph.block(k), one.opcode.startswith(BRANCHES), _is_shared(one) or k in returned)
         for k, one in enumerate(body.statements)
         if not one.opcode.startswith(_ALIKE)
     ]

@@ -117,6 +117,11 @@ def call_site() -> tuple[str, int]:
     return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
 
 
+def is_called_by_program() -> bool:
+    """Return whether the caller of this function was called by the program, not by this package."""
+    return not _is_ours(sys._getframe(2).f_code.co_filename)
+
+
 def _is_ours(file: str) -> bool:
     return file.startswith((_PACKAGE, "<__array")) or "/numpy/" in file
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from helpers.quantities import quantity
 from helpers.simulator import faults, memory
+from helpers.simulator.byte_counts import IN_BYTES
 from helpers.simulator.module import Kernel
 from helpers.simulator.race_facts import appends
 
@@ -105,6 +106,8 @@ def _htod(dest: object, src: object, call: str, stream: int, *, blocking: bool) 
             memory.write(address, data, data.nbytes)
         dtype = src.dtype.name if isinstance(src, np.ndarray) else ""
         memory.set_filling(address, data.nbytes, dtype if dtype in USUAL_OF_NUMPY else None)
+        if isinstance(src, np.ndarray) and memory.requested(address) == src.nbytes:
+            memory.set_requested(address, None)  # as many as an array of the host has
         work = _order.begin(stream, call)
         _order.touch_device(work, address, address + data.nbytes, write=True)
         note_host_side(work, data.ctypes.data, data.nbytes, write=False, blocking=blocking)
@@ -165,8 +168,7 @@ def _require_bytes(address: int, src: object, nbytes: int, call: str) -> None:
     if place == (address, src.size) and src.size < nbytes:
         detail = (
             f"cannot write {quantity(nbytes, 'byte')}: the allocation has "
-            f"{quantity(src.size, 'byte')}, as many as the array has elements. mem_alloc takes "
-            "bytes: give it the array's nbytes, not its size"
+            f"{quantity(src.size, 'byte')}, as many as the array has elements. {IN_BYTES}"
         )
         raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, detail)
 

@@ -15,7 +15,7 @@ from helpers.quantities import quantity
 from helpers.simulator import faults, memory
 from helpers.simulator.library import door
 
-from . import _devices, _errors, _order
+from . import _devices, _errors, _findings, _order
 from ._device import Context, need_context
 from ._errors import MemoryError
 
@@ -152,7 +152,10 @@ def mem_alloc(bytes: int) -> DeviceAllocation:
         raise _errors.logic_error(
             "cuMemAlloc", _errors.INVALID_ARGUMENT, "an allocation needs at least 1 byte"
         )
-    return DeviceAllocation._make(nbytes)
+    allocation = DeviceAllocation._make(nbytes)
+    if _findings.is_called_by_program():
+        memory.set_requested(int(allocation), nbytes)
+    return allocation
 
 
 def mem_alloc_like(ary: np.ndarray) -> DeviceAllocation:

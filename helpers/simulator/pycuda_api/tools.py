@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from helpers.quantities import quantity
+from helpers.simulator import memory
 
-from . import _errors, _memory
+from . import _errors, _findings, _memory
 from ._device import Context, Device, init, need_context
 from ._dtypes import (
     Argument,
@@ -153,9 +154,11 @@ class DeviceMemoryPool(_Pool):
 
     def allocate(self, size: int) -> PooledDeviceAllocation:
         """Return `size` bytes. Values that an earlier user left in them count as written."""
-        return PooledDeviceAllocation(
-            self, _memory.whole_number(size, "DeviceMemoryPool.allocate: the size")
-        )
+        nbytes = _memory.whole_number(size, "DeviceMemoryPool.allocate: the size")
+        allocation = PooledDeviceAllocation(self, nbytes)
+        by_program = _findings.is_called_by_program()
+        memory.set_requested(int(allocation), nbytes if by_program else None)
+        return allocation
 
     def _make(self, nbytes: int):
         return _memory.mem_alloc(nbytes)
