@@ -113,6 +113,14 @@ SAVED = {
     ),
     "the largest of a block": LARGEST_IN_BLOCK,
     "the largest fraction of a block": IN_BLOCK.format(look=BY_CAS_LOOP.format(at="best")),
+    "the largest of a block, in memory of the launch's size": LARGEST_IN_BLOCK.replace(
+        "__shared__ int best;", "extern __shared__ int first[];"
+    ).replace("&best", "first").replace("best", "first[0]"),
+    "a search that a block ends": (
+        "__shared__ int found;\nif (threadIdx.x == 0) found = 0;\n__syncthreads();\n"
+        "for (int e = threadIdx.x; e < 300 && !found; e += 50) if (ends[e] > 80) found = 1;\n"
+        "__syncthreads();\nif (threadIdx.x == 0) out[blockIdx.x] = found;"
+    ),
     "the largest of a block, twice": (
         "__shared__ int best;\nfor (int turn = 0; turn < 2; ++turn) {\n"
         "    if (threadIdx.x == 0) best = 0;\n    __syncthreads();\n"
@@ -137,6 +145,11 @@ SAVED = {
     "a claim of a byte's size": "char* c = (char*)level;\nif (!c[x]) c[x] = 1;",
 }
 NOT_SAVED = {
+    "a search that a block counts": (
+        "__shared__ int found;\nif (threadIdx.x == 0) found = 0;\n__syncthreads();\n"
+        "int e = threadIdx.x;\nfor (; e < 300 && !found; e += 50) if (ends[e] > 80) found = 1;\n"
+        "out[i] = e;"
+    ),
     "one try": "const int old = level[k];\nif (x > old) atomicCAS(&level[k], old, x);",
     "the fraction that was there": BY_CAS_LOOP.format(at="level[k]") + "out[i] = old;",
     "a cell of a block, set without a barrier": LARGEST_IN_BLOCK.replace(BARRIER, "", 1),
@@ -184,6 +197,7 @@ def kinds_of_looks(body: str) -> set[str]:
     findings = simulator.check(
         *LOOKS.of(LOOK + body), np.full(300, 20, np.int32) * ("(!" not in body),
         np.zeros(300, np.int32), ends, np.int32(1), grid=(6,), block=(50,),
+        shared=4 * ("extern" in body),
     )  # fmt: skip
     return {finding.kind for finding in findings}
 

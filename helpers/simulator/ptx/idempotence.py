@@ -195,11 +195,25 @@ class Orders:
             if "v2" in step.parts or "v4" in step.parts:
                 return None
             (loads if step.root == "ld" else changes).append(k)
-        if isinstance(root, Variable) and any(self._code.steps[k].root != "st" for k in changes):
+        if self._may_be_set_apart(root, changes):
             changes = [k for k in changes if not self._is_apart(k, {*loads, *changes})]
         if any(self._code.steps[k].kind[0] not in "bsu" for k in changes):
             return None
         return (loads, changes) if len(widths) == 1 and changes else None
+
+    def _may_be_set_apart(self, root: object, changes: list[int]) -> bool:
+        """Return whether a cell of shared memory is changed as one is that a thread sets first: by
+        atomics, or by numbers that all threads have in common.
+        """
+        is_shared = isinstance(root, Variable) or any(
+            "shared" in step.parts
+            and any(self.flow.roots.of(one) == root for one in step.statement.operands)
+            for step in self._code.steps
+        )
+        return is_shared and (
+            any(self._code.steps[k].root != "st" for k in changes)
+            or all(self._stored(k) is not None for k in changes)
+        )
 
     def _is_apart(self, store: int, accesses: set[int]) -> bool:
         """Return whether an access to shared memory is a store, and no way leads from it to the
