@@ -45,6 +45,11 @@ __global__ void keep(const float *x, float *kept, int *count, int n)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n && x[i] > 0) kept[atomicAdd(count, 1)] = x[i];
 }
+__global__ void grey(const unsigned char *x, int *y) { y[threadIdx.x] = x[threadIdx.x]; }
+__global__ void anything(const void *x, int *y)
+{
+    y[threadIdx.x] = ((const long long *)x)[threadIdx.x];
+}
 __global__ void scale(unsigned short factor, float *x) { x[threadIdx.x] *= factor; }
 struct Step { float dt; int n; };
 __global__ void decay(float *x, Step s) { if (threadIdx.x < s.n) x[threadIdx.x] -= s.dt; }
@@ -153,6 +158,16 @@ def test_bytes_and_what_a_kernel_has_written_are_no_reason_for_a_remark():
     y = cuda.to_device(np.ones(64, np.int64))
     assert "int64" in run("twice", x, y, np.int32(64))
     assert run("twice", y, x, np.int32(64)) == ""
+
+
+@pytest.mark.parametrize("way", [cuda.In, gpuarray.to_gpu])
+def test_usual_numbers_for_a_pointer_to_bytes_are_remarked_on(way):
+    values, y = np.arange(64), np.zeros(64, np.int32)
+    said = run("grey", way(values), cuda.Out(y))
+    assert "8 bytes of a number for one element" in said and "astype(np.uint8)" in said
+    for meant in (values.astype(np.uint8), values.view(np.uint8), values.astype(np.float32)):
+        assert run("grey", way(meant), cuda.Out(y)) == ""
+    assert run("anything", way(values), cuda.Out(y)) == ""
 
 
 def test_an_array_to_which_a_kernel_appends_may_have_an_end_without_values():

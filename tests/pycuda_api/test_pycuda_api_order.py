@@ -65,6 +65,23 @@ def unsynchronised() -> list[str]:
     ]
 
 
+def test_pieces_that_overlap_in_part_are_told_of_their_offsets(pinned):
+    memory, streams = cuda.mem_alloc(pinned.nbytes), [cuda.Stream() for _ in range(2)]
+    half = N // 2
+    for itemsize, told in ((1, 1), (pinned.itemsize, 0)):
+        for k, stream in enumerate(streams):
+            piece = pinned[k * half : (k + 1) * half]
+            cuda.memcpy_htod_async(int(memory) + k * half * itemsize, piece, stream)
+        cuda.Context.synchronize()
+        found = pycuda_api.findings(clear=True)
+        assert len(found) == told
+        assert all("Of the 512 bytes of each, 384 are the same" in one.cause for one in found)
+    for stream in streams:  # the same bytes: no offset is wrong
+        cuda.memcpy_htod_async(memory, pinned, stream)
+    (one,) = pycuda_api.findings(clear=True)
+    assert "are the same" not in one.cause
+
+
 # ---- the host and page-locked memory ----
 
 LOOKS = {

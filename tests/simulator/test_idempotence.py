@@ -92,7 +92,41 @@ def test_a_search_whose_result_depends_on_the_order_is_blamed(name):
 
 LOOK = "const int i = blockIdx.x * blockDim.x + threadIdx.x, k = ends[i] % 9, x = ends[i];\n"
 BIT = "const unsigned b = x, bit = 1u << b % 32;\nunsigned* f = (unsigned*)level;\n"
+BY_CAS_LOOP = (
+    "int old = {at};\nwhile (__int_as_float(old) < __int_as_float(x)) {{\n"
+    "    const int seen = atomicCAS(&{at}, old, x);\n    if (seen == old) break;\n"
+    "    old = seen;\n}}\n"
+)
+IN_BLOCK = (
+    "__shared__ int best;\nif (threadIdx.x == 0) best = 0;\n__syncthreads();\n{look}\n"
+    "__syncthreads();\nif (threadIdx.x == 0) out[blockIdx.x] = best;"
+)
+LARGEST_IN_BLOCK = IN_BLOCK.format(look="if (x > best) atomicMax(&best, x);")
+BARRIER = "__syncthreads();\n"
 SAVED = {
+    "the largest fraction": BY_CAS_LOOP.format(at="level[k]"),
+    "the largest fraction, asked for twice": (
+        "const float v = __int_as_float(x), *f = (const float*)level;\nif (f[k] >= v) return;\n"
+        "int old = level[k], seen;\ndo {\n    seen = old;\n"
+        "    if (__int_as_float(seen) >= v) break;\n    old = atomicCAS(&level[k], seen, x);\n"
+        "} while (old != seen);"
+    ),
+    "the largest of a block": LARGEST_IN_BLOCK,
+    "the largest fraction of a block": IN_BLOCK.format(look=BY_CAS_LOOP.format(at="best")),
+    "the largest of a block, in memory of the launch's size": LARGEST_IN_BLOCK.replace(
+        "__shared__ int best;", "extern __shared__ int first[];"
+    ).replace("&best", "first").replace("best", "first[0]"),
+    "a search that a block ends": (
+        "__shared__ int found;\nif (threadIdx.x == 0) found = 0;\n__syncthreads();\n"
+        "for (int e = threadIdx.x; e < 300 && !found; e += 50) if (ends[e] > 80) found = 1;\n"
+        "__syncthreads();\nif (threadIdx.x == 0) out[blockIdx.x] = found;"
+    ),
+    "the largest of a block, twice": (
+        "__shared__ int best;\nfor (int turn = 0; turn < 2; ++turn) {\n"
+        "    if (threadIdx.x == 0) best = 0;\n    __syncthreads();\n"
+        "    if (x > best) atomicMax(&best, x);\n    __syncthreads();\n"
+        "    if (threadIdx.x == 0) out[blockIdx.x] = best;\n    __syncthreads();\n}"
+    ),
     "the largest": "if (x > level[k]) atomicMax(&level[k], x);",
     "the smallest": "if (x <= *level) atomicMin(level, x);",
     "a bit": BIT + "if (!(f[b / 32] >> b % 32 & 1)) atomicOr(&f[b / 32], bit);",
@@ -111,6 +145,26 @@ SAVED = {
     "a claim of a byte's size": "char* c = (char*)level;\nif (!c[x]) c[x] = 1;",
 }
 NOT_SAVED = {
+    "a search that a block counts": (
+        "__shared__ int found;\nif (threadIdx.x == 0) found = 0;\n__syncthreads();\n"
+        "int e = threadIdx.x;\nfor (; e < 300 && !found; e += 50) if (ends[e] > 80) found = 1;\n"
+        "out[i] = e;"
+    ),
+    "one try": "const int old = level[k];\nif (x > old) atomicCAS(&level[k], old, x);",
+    "the fraction that was there": BY_CAS_LOOP.format(at="level[k]") + "out[i] = old;",
+    "a cell of a block, set without a barrier": LARGEST_IN_BLOCK.replace(BARRIER, "", 1),
+    "a cell of a block, read without a barrier": (
+        LARGEST_IN_BLOCK.replace("x);\n" + BARRIER, "x);\n")
+    ),
+    "a cell of a block, set anew without a barrier": (
+        "__shared__ int best;\nfor (int turn = 0; turn < 2; ++turn) {\n"
+        "    if (threadIdx.x == 0) best = 0;\n    __syncthreads();\n"
+        "    if (x > best) atomicMax(&best, x);\n}\n__syncthreads();\n"
+        "if (threadIdx.x == 0) out[blockIdx.x] = best;"
+    ),
+    "one store among the looks": (
+        IN_BLOCK.format(look="if (x > best) atomicMax(&best, x);\nif (x == 42) best = 7;")
+    ),
     "a larger one": "if (x > level[k]) atomicMax(&level[k], x + 1);",
     "the wrong way": "if (x >= level[k]) atomicMin(&level[k], x - 50);",
     "another element": "if (x > level[k]) atomicMax(&level[k + 1], x);",
@@ -143,6 +197,7 @@ def kinds_of_looks(body: str) -> set[str]:
     findings = simulator.check(
         *LOOKS.of(LOOK + body), np.full(300, 20, np.int32) * ("(!" not in body),
         np.zeros(300, np.int32), ends, np.int32(1), grid=(6,), block=(50,),
+        shared=4 * ("extern" in body),
     )  # fmt: skip
     return {finding.kind for finding in findings}
 

@@ -174,7 +174,8 @@ EXERCISE = kit.Exercise(
         ),
         kit.FindingHint(
             "race",
-            "Two threads write one cell of the matrix: column pixel belongs to this thread alone.",
+            "Two threads write one cell of the matrix: column pixel belongs to this thread alone, "
+            "and a row has out_h * out_w numbers.",
             when=lambda found: found.array == "unrolled",
         ),
     ),

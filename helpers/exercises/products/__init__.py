@@ -207,7 +207,8 @@ def exercise(
         findings=(
             kit.FindingHint(
                 "race",
-                "Two blocks write one cell of Y: a block's rows begin at top, its columns at left.",
+                "Two blocks write one cell of Y: a block's rows begin at top, its columns at left, "
+                "and a row of Y has cols cells.",
                 when=lambda found: found.array == "Y" and two_blocks(found),
             ),
             kit.FindingHint(

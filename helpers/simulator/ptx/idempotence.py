@@ -9,7 +9,10 @@ them store the same mark: to do it twice changes nothing. In the same way, a thr
 element before it calls atomicMax, atomicOr or atomicExch there, to save the call.
 
 So the changes of the array must be of one kind: all of them store the same number, or all are the
-same one of atomicMin, atomicMax, atomicAnd and atomicOr. Then no order of the changes matters. And
+same one of atomicMin, atomicMax, atomicAnd and atomicOr. Then no order of the changes matters. Or
+all are atomicCAS: their order is that of any atomics, and only the loads can decide something. A
+store that barriers part from all other accesses, as one that sets a cell of shared memory before
+its block counts there, is none of these changes: it has no part in a race. And
 a thread that reads an element too early, before another thread's change, must leave the same values
 in memory as one that reads it after that change. This is tried (trials.py), with values that differ
 from the numbers of the code by at most 1, so that each comparison comes out both ways; in every
@@ -32,7 +35,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from .syntax import Literal, Variable
-from .trials import OF_OTHERS, Code, Draws, Meeting, Thread
+from .trials import BARRIERS, ENDS, OF_OTHERS, Code, Draws, Meeting, Thread, is_in_memory
 from .updates import Dataflow
 
 _BOUNDS, _BITS = ("min", "max"), ("and", "or")
@@ -51,6 +54,7 @@ class Orders:
     def __init__(self, flow: Dataflow, parameters: bytes):
         self.flow, self._code = flow, Code(flow, parameters)
         self._numbers = self._critical_numbers()
+        self._known_ways: dict[int, set[int]] = {}
 
     @cached_property
     def _flags(self) -> set[int]:
@@ -61,14 +65,16 @@ class Orders:
         least in the end.
         """
         accesses = self._accesses(root)
-        if accesses is None or not isinstance(root, int | str):
+        if accesses is None:
             return frozenset()
         self._loads, self._changes = accesses
         if any(map(self.flow.waits_for, self._loads)):
             return frozenset()
         if not self._changes_commute():
             waits = any(step.root in OF_OTHERS for step in self._code.steps)
-            return frozenset() if waits or not self._loads else self._in_any_order(root)
+            if waits or not self._loads or not isinstance(root, int | str):
+                return frozenset()
+            return self._in_any_order(root)
         if not (steps := self._steps()):
             return frozenset()
         told = {load: self._trials(load, steps) for load in self._loads}
@@ -169,40 +175,93 @@ class Orders:
 
     def _accesses(self, root: object) -> tuple[list[int], list[int]] | None:
         """Return the loads and the changes of an array, None if some may go through an unknown
-        pointer, or are of vectors, fractions or another size.
+        pointer, or are of vectors or another size, or change fractions; without the changes that
+        barriers part from everything else.
         """
-        if not isinstance(root, int | str):
+        if not _is_array(root):
             return None
         loads: list[int] = []
         changes: list[int] = []
         widths = set()
         for k, step in enumerate(self._code.steps):
-            if step.address is None or isinstance(step.address.base, Variable):
+            if step.address is None or not is_in_memory(step.address):
                 continue
             found = self.flow.roots.of(step.address)
-            if isinstance(found, Variable):
-                continue
-            if not isinstance(found, int | str):
+            if not isinstance(found, int | str | Variable):
                 return None
             if found != root:
                 continue
             widths.add(step.width)
-            if step.kind[0] not in "bsu" or "v2" in step.parts or "v4" in step.parts:
+            if "v2" in step.parts or "v4" in step.parts:
                 return None
             (loads if step.root == "ld" else changes).append(k)
-        return (loads, changes) if len(widths) == 1 else None
+        if self._may_be_set_apart(root, changes):
+            changes = [k for k in changes if not self._is_apart(k, {*loads, *changes})]
+        if any(self._code.steps[k].kind[0] not in "bsu" for k in changes):
+            return None
+        return (loads, changes) if len(widths) == 1 and changes else None
+
+    def _may_be_set_apart(self, root: object, changes: list[int]) -> bool:
+        """Return whether a cell of shared memory is changed as one is that a thread sets first: by
+        atomics, or by numbers that all threads have in common.
+        """
+        is_shared = isinstance(root, Variable) or any(
+            "shared" in step.parts
+            and any(self.flow.roots.of(one) == root for one in step.statement.operands)
+            for step in self._code.steps
+        )
+        return is_shared and (
+            any(self._code.steps[k].root != "st" for k in changes)
+            or all(self._stored(k) is not None for k in changes)
+        )
+
+    def _is_apart(self, store: int, accesses: set[int]) -> bool:
+        """Return whether an access to shared memory is a store, and no way leads from it to the
+        others, or from one of them to it, without a barrier of the whole block.
+        """
+        if self._code.steps[store].root != "st":
+            return False
+        others = accesses - {store}
+        return others.isdisjoint(self._reached(store)) and not any(
+            store in self._reached(one) for one in others
+        )
+
+    def _reached(self, start: int) -> set[int]:
+        """Return the statements to which a thread may come from one without a barrier."""
+        if start not in self._known_ways:
+            found, waiting = set[int](), [start]
+            while waiting:
+                new = set(self._successors(waiting.pop())) - found
+                found |= new
+                waiting += new
+            self._known_ways[start] = found
+        return self._known_ways[start]
+
+    def _successors(self, k: int) -> list[int]:
+        """Return the statements behind one, none behind a barrier of the whole block."""
+        step, body = self._code.steps[k], self.flow.body
+        is_always = step.statement.guard < 0
+        is_whole = step.root in BARRIERS and "sync" in step.parts and len(step.read) == 1
+        if is_always and (is_whole or step.root in ENDS):
+            return []
+        found = [label.statement for label in body.labels(step.statement)]
+        if not (is_always and step.root in ("bra", "brx")):
+            found.append(k + 1)
+        return [one for one in found if one < len(body.statements)]
 
     def _changes_commute(self) -> bool:
-        """Return whether any order of the changes leads to the same element."""
+        """Return whether any order of the changes leads to the same element, or is as good as any
+        other one, because all of them are atomicCAS.
+        """
         kinds: set[tuple[str, str | int | None]] = set()
         for k in self._changes:
             parts = self._code.steps[k].parts
-            if parts[0] == "st" or "exch" in parts or "cas" in parts:
-                kinds.add(("a number", self._stored(k)))
+            number = self._stored(k) if parts[0] == "st" or {*parts} & {"exch", "cas"} else None
+            if number is not None:
+                kinds.add(("a number", number))
             else:
                 kinds.add((parts[-2], parts[-1]))
-        is_one = len(kinds) == 1 and ("a number", None) not in kinds
-        return is_one and next(iter(kinds))[0] in ("a number", *_BOUNDS, *_BITS)
+        return len(kinds) == 1 and next(iter(kinds))[0] in ("a number", "cas", *_BOUNDS, *_BITS)
 
     # ---- numbers ----
 
@@ -313,6 +372,12 @@ class Orders:
             return None
         self._others &= {k for several in thread.by.values() for k, _ in several}
         return before, thread.at(address)
+
+
+def _is_array(root: object) -> bool:
+    """Return whether the root of an address is an array that threads share."""
+    is_shared = isinstance(root, Variable) and root.space == "shared"
+    return is_shared or isinstance(root, int | str)
 
 
 def _signed(bits: int) -> int:

@@ -56,9 +56,10 @@ _ATOMICS: dict[str, Callable[..., int]] = {
     "cas": lambda old, compared, new: new if old == compared else old,
 }
 _SILENT = ("st", "red", "fence", "membar", "nanosleep")
-_ENDS = ("ret", "exit")
+ENDS = ("ret", "exit")
 _OWN = ("tid", "ctaid", "laneid", "warpid")  # a thread has these numbers for itself
-OF_OTHERS = ("bar", "barrier", "shfl", "vote", "match", "activemask", "redux", "call")
+BARRIERS = ("bar", "barrier")
+OF_OTHERS = (*BARRIERS, "shfl", "vote", "match", "activemask", "redux", "call")
 
 
 class Draws:
@@ -186,7 +187,7 @@ class Thread:
             statement = step.statement
             if self._is_off(at, step) or self._meet(at, step, meeting):
                 at += 1
-            elif step.root in _ENDS:
+            elif step.root in ENDS:
                 return True
             elif step.root == "bra" and isinstance(label := statement.operands[0], Label):
                 at = label.statement
@@ -234,7 +235,7 @@ class Thread:
         results: list[Hashable] = [*step.results]
         if step.argument is not None:
             (results.append if step.root == "st" else sources.add)(("argument", step.argument))
-        elif step.address is not None and not isinstance(step.address.base, Variable):
+        elif step.address is not None and is_in_memory(step.address):
             place = "memory", self._address(step)
             if step.root != "st":
                 sources.add(place)
@@ -351,8 +352,11 @@ class Thread:
         typed = [*(_typed(step.kind, one) for one in values[:few]), *values[few:]]
         if root == "setp" and _is_whole(step) and len(values) == 2:
             return [int(_RELATIONS[step.parts[1]](*typed))]
+        if root == "setp" and step.kind in ("f32", "f64") and len(values) == 2:
+            return [int(_compared_fractions(step, *values))]
         is_one = len(step.results) == 1 and len(values) == len(step.statement.operands) - 1
-        if root in _OPERATIONS and is_one and _is_whole(step) and step.parts[1] != "hi":
+        is_known = root == "mov" or (_is_whole(step) and step.parts[1] != "hi")
+        if root in _OPERATIONS and is_one and is_known:
             return [_OPERATIONS[root](*typed)]
         opcode = step.statement.opcode
         return [self.draws((opcode, number, *values)) for number in range(len(step.results))]
@@ -371,6 +375,22 @@ class Thread:
             return [_typed(step.kind, int.from_bytes(one, "little")) for one in given]
         start = self._address(step)
         return [_typed(step.kind, self.at(start + one)) for one in places]
+
+
+def is_in_memory(address: Address) -> bool:
+    """Return whether an address is one of memory that threads share, and no argument's."""
+    return not isinstance(address.base, Variable) or address.base.space == "shared"
+
+
+def _compared_fractions(step: _Step, *bits: int) -> bool:
+    """Return what a comparison of two fractions says, given by their bits. Those of a NaN count as
+    a number beyond infinity: what a NaN does to a program is no matter of the order of its threads.
+    """
+    relation, sign = step.parts[1], 1 << (8 * TYPE_BYTES[step.kind] - 1)
+    values = (-(one & sign - 1) if one & sign else one & sign - 1 for one in bits)
+    if relation in ("num", "nan"):
+        return relation == "num"
+    return _RELATIONS[relation.removesuffix("u")](*values)
 
 
 def _is_whole(step: _Step) -> bool:

@@ -24,7 +24,7 @@ from helpers.simulator.layouts import misfit_of_array, misfit_of_record, numpy_n
 from . import _errors, _findings
 from ._errors import LogicError
 from ._host import ManagedAllocation
-from ._memcpy import host_bytes, memcpy_dtoh, memcpy_htod
+from ._memcpy import USUAL_OF_NUMPY, host_bytes, memcpy_dtoh, memcpy_htod
 from ._memory import DeviceAllocation, DevicePointer, PointerHolderBase, address_of, mem_alloc_like
 
 LAUNCH = "cuLaunchKernel"
@@ -286,7 +286,7 @@ def require_fit(kernel, arguments: Sequence[Argument]) -> None:
                     advice = f"exchange it and argument #{j}, which fits here"
                     problem = f"got {argument.given}: {advice}"
             raise _refused(f"{where} {problem}")
-        if doubt := _reinterpreted(parameter, argument):
+        if doubt := _reinterpreted(parameter, argument) or _taken_apart(parameter, argument):
             _findings.remark(f"{where} {doubt}")
 
 
@@ -404,6 +404,21 @@ def _reinterpreted(parameter, argument: Argument) -> str:
     return (
         f"points to {wanted.name}, got {argument.given}: the kernel takes the same bits for "
         "other numbers"
+    )
+
+
+def _taken_apart(parameter, argument: Argument) -> str:
+    """Return a remark on a pointer to bytes that gets numbers of NumPy's usual dtypes: a program
+    that has forgotten to convert them is more usual than one that means their bytes.
+    """
+    byte = only_dtype(parameter.layout) if parameter.is_pointer and argument.is_pointer else None
+    is_usual = argument.dtype is not None and argument.dtype.name in USUAL_OF_NUMPY
+    if byte is None or not is_usual or not byte.itemsize == parameter.element_bytes == 1:
+        return ""
+    return (
+        f"points to {byte.name}, got {argument.given}: the kernel takes each of the 8 bytes of a "
+        f"number for one element. Convert the array with .astype(np.{byte.name}), or pass "
+        f".view(np.{byte.name}) if you mean its bytes"
     )
 
 

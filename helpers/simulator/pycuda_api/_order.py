@@ -255,7 +255,8 @@ def _touch(accesses: list[_Access], new: _Access) -> None:
         meets = old.meets(new.start, new.end)
         ordered = _done(old.work, new.work.clock)
         if meets and (old.write or new.write) and not ordered:
-            _report(old, new.work.where(), new.write)
+            shifted = _shifted(old, new) if accesses is _state.device else ""
+            _report(old, new.work.where(), new.write, shifted)
             _join(new.work.clock, old.work.clock)  # one missing wait, one finding
             continue
         replaced = (
@@ -267,6 +268,23 @@ def _touch(accesses: list[_Access], new: _Access) -> None:
         if not replaced:
             kept.append(old)
     accesses[:] = [*kept[:_KEPT][::-1], new]
+
+
+def _shifted(old: _Access, new: _Access) -> str:
+    """Return what to say of two pieces of memory of one size that overlap in part, as pieces do
+    whose program has counted elements where an address counts bytes; "" for others.
+    """
+    if old.end is None or new.end is None or old.start == new.start:
+        return ""
+    size = new.end - new.start
+    if old.end - old.start != size:
+        return ""
+    both = size - abs(new.start - old.start)
+    return (
+        f"Of the {size:,} bytes of each, {both:,} are the same: an offset that is added to an "
+        "address counts bytes, so it is the number of elements times the itemsize. If the two "
+        "should overlap, order them. "
+    )
 
 
 def _done(work: Work, clock: dict[int, int]) -> bool:
@@ -305,15 +323,18 @@ def _is_shared(address: int) -> bool:
     return any(start <= address < end for start, end in _state.shared.items())
 
 
-def _report(old: _Access, what: str, write: bool) -> None:
+def _report(old: _Access, what: str, write: bool, first: str = "") -> None:
+    """Warn of two accesses that nothing orders. first: what causes it here, before what usually
+    does.
+    """
     verb = "writes" if write else "reads"
     state = "writing" if old.write else "reading"
     message = (
         f"{what} {verb} memory that {old.work.where()} may still be {state}: nothing orders the two"
     )
     cause = (
-        "Call synchronize() on the stream (or on an event recorded after that work) before the "
-        "host touches the memory; "
+        f"{first}Call synchronize() on the stream (or on an event recorded after that work) "
+        "before the host touches the memory; "
         "let one stream wait for another with event.record(first) and second.wait_for_event(event)."
     )
     _findings.warn(_findings.of_call("unsynchronised", message, cause, old.work.site))

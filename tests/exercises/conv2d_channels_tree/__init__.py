@@ -41,6 +41,12 @@ WRONG = (
         "from channel_threads on",
         ("inside && c < C; c += CHANNEL_THREADS", "inside && c < C; c += C"),
     ),
+    wrong(
+        "a channel for each thread, there or not",
+        "no channel: they must not read cells",
+        ("int c = z; inside && c < C; c += CHANNEL_THREADS", "int c = z; inside && c == z; ++c"),
+        status="finding",
+    ),
     wrong("the last step is missing", "half = 1", ("half > 0;", "half > 1;")),
     wrong(
         "the first step is missing",

@@ -42,6 +42,12 @@ WRONG = (
         ("        __syncthreads();\n", ""),
         status="finding",
     ),
+    wrong(
+        "pairs that share a cell",
+        "the pairs of two threads share a cell",
+        ("first = 2 * (t - place) + place", "first = t"),
+        status="finding",
+    ),
     wrong("the last stage is missing", "last stage", ("span < POINTS", "span < POINTS / 2")),
     wrong(
         "two barriers a stage",

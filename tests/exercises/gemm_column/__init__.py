@@ -34,6 +34,12 @@ WRONG = (
     wrong("all rows alike", "all 8 rows of a thread", ("tile_a[patch + r][i]", "tile_a[patch][i]")),
     wrong("the first rows for all", "begin with row", ("tile_a[patch + r][i]", "tile_a[r][i]")),
     wrong("no block's rows", "begin at top", ("top + patch + r", "patch + r"), status="finding"),
+    wrong(
+        "rows of Y as far apart as there are rows",
+        "a row of y has cols cells",
+        ("Y[row * cols + col]", "Y[row * rows + col]"),
+        status="finding",
+    ),
     wrong("no block's columns", "begin at top", ("left + column", "column"), status="finding"),
     wrong("sums that begin again", "do not replace it", ("sum[r] += tile_a", "sum[r] = tile_a")),
     wrong(

@@ -69,6 +69,12 @@ WRONG = (
     wrong("one channel for all", "channel 0 of image 0", (CELL, CELL.replace("channel", "x"))),
     wrong("each output a row", "a column of the", (STORE, "rows[pixel * K * K + p * K + q]")),
     wrong(
+        "rows of the matrix as long as a channel",
+        "a row has out_h * out_w numbers",
+        (STORE, STORE.replace("out_h * out_w", "H * W")),
+        status="finding",
+    ),
+    wrong(
         "every cell loaded twice",
         "load it once",
         (CELL, CELL + " * 0.5f + 0.5f * ((volatile float*)" + CELL[:7] + ")[(h + p) * W + w + q]"),

@@ -29,6 +29,12 @@ WRONG = (
         ("a[y][k] * b[k][x]", "__half2float(a[y][k]) * __half2float(b[k][x])"),
         ("__global__ void", "#include <cuda_fp16.h>\n__global__ void"),
     ),
+    wrong(
+        "rows of a tile padded by one word",
+        "a row that is padded",
+        ("__shared__ float a[16][16], b[16][16]", "__shared__ float a[16][17], b[16][17]"),
+        status="budget",
+    ),
     wrong("no tiles", "in each turn a thread loads", file="wrong_direct.cu", status="budget"),
     wrong(
         "no barrier behind the filling",

@@ -124,11 +124,21 @@ EXERCISE = puzzle(
             "The 16 lanes with neighbouring threadIdx.x should load neighbouring cells of a row.",
         ),
         kit.Budget(
-            "bank conflicts",
-            lambda case, one: sum(one.total("conflicts", "shared", a) for a in ("load", "store")),
+            "bank conflicts of shared loads",
+            kit.all_of("conflicts", "shared", "load"),
             0,
             "Lanes with neighbouring threadIdx.x should read neighbouring cells of a tile, or all "
             "the same one.",
+            quiet=True,
+        ),
+        kit.Budget(
+            "bank conflicts",
+            lambda case, one: sum(one.total("conflicts", "shared", a) for a in ("load", "store")),
+            0,
+            "The tiles are read without conflicts, and filled with some. A warp fills two rows of "
+            "a tile. With 16 floats in a row these are 32 neighbouring words, one in each bank: "
+            "a row that is padded moves some of them to banks that are taken, and so does a tile "
+            "that is filled down its columns.",
         ),
     ),
     most_of_a_block=lambda case: case["tile"] ** 2,

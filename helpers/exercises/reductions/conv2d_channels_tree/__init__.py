@@ -219,8 +219,9 @@ EXERCISE = kit.Exercise(
         ),
         kit.FindingHint(
             "out-of-bounds",
-            "A thread that is not `inside` has no output: it must not read cells. If yours does "
-            "not, an index is wrong: the cell is (c * H + h + p) * W + w + q of its image.",
+            "A thread that is not `inside` has no output, and one whose z is not below C has no "
+            "channel: they must not read cells. If yours do not, an index is wrong: the cell is "
+            "(c * H + h + p) * W + w + q of its image.",
             when=lambda found: found.array == "x",
         ),
         kit.FindingHint(

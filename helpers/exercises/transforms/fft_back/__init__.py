@@ -285,7 +285,8 @@ EXERCISE = kit.Exercise(
         kit.FindingHint(
             "race",
             "A stage reads cells that the stage before has written: a barrier must lie between "
-            "them.",
+            "them. If one does, the pairs of two threads share a cell: `first` is 2 * (t - place) "
+            "+ place.",
         ),
         kit.FindingHint(
             "out-of-bounds",
