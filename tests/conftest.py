@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-import helpers.labs.jsonschema_import  # noqa: F401
 from helpers import device
 from tests.labs.browser import browser
 from tests.support import in_simulator, on_gpu

@@ -970,7 +970,11 @@ def test_lab_keeps_to_the_form(lab):
 
 
 # --------------------------------------------------------------------------------------------------
-# nbval's own count
+# nbval's import, and its own count
+
+
+def test_its_import_of_nbformat_leaves_out_the_slow_grammar():
+    assert sys.modules["rfc3987_syntax"] is None  # see helpers/labs/jsonschema_import.py
 
 
 def nbval(folder: Path, options: tuple[str, ...] = (), **labs) -> subprocess.CompletedProcess:
