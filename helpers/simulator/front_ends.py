@@ -223,12 +223,13 @@ def _translated(text: Text, compiler: str) -> Translation:
         if not has_nvcc:
             raise _with_advice(refused, nvcc is None) from None
         first = refused
+    needs_host = _NEEDS_HOST.search(first.message) is not None
     try:
-        return _by_nvcc(text)
+        return _by_nvcc(text, in_doubt=not needs_host)
     except CompileFailed as refused:
         # Both refuse the text in the same words, but only NVRTC shows the lines of the source
         # unchanged.
-        raise (refused if _NEEDS_HOST.search(first.message) else first) from None
+        raise (refused if needs_host else first) from None
 
 
 def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
@@ -477,7 +478,10 @@ def _carefully_by_nvcc(text: Text, for_debugger: bool) -> str:
     return ptx_places.with_short_paths(ptx, text.file)
 
 
-def _by_nvcc(text: Text) -> Translation:
+def _by_nvcc(text: Text, in_doubt: bool = False) -> Translation:
+    """Compile a text to run and for debugging, both at the same time; in_doubt: the text is
+    probably wrong, so begin the second only when nvcc has taken the text.
+    """
     with toolkit.scratch() as folder:
         command = _nvcc_command(text, folder)
         # g++ would open a file that `#line` names and show its line, so no message shows a line.
@@ -486,26 +490,32 @@ def _by_nvcc(text: Text) -> Translation:
             if "g++" in str(toolkit.host_compiler())
             else []
         )
-        debug = subprocess.Popen(
-            [*command, "-G", "-w", *quiet, "-o", "debug.ptx"], cwd=folder, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env=toolkit.environment(),
-        )
+        debug = None if in_doubt else _begin_for_debugging([*command, *quiet], folder)
         try:
             done = toolkit.run([*command, "-lineinfo", *quiet, "-o", "run.ptx"], folder)
             log = _without_folder(done.stdout + done.stderr, folder, text.file, text.folders)
             if done.returncode:
                 raise CompileFailed(log or f"nvcc ended with status {done.returncode}")
+            debug = debug or _begin_for_debugging([*command, *quiet], folder)
             debug.wait()
         finally:
-            debug.kill()
-            debug.wait()
+            if debug is not None:
+                debug.kill()
+                debug.wait()
         ptx = (folder / "run.ptx").read_text(encoding="utf-8", errors="replace")
         try:
             debug_ptx = (folder / "debug.ptx").read_text(encoding="utf-8", errors="replace")
         except OSError:
             debug_ptx = ""
     return Translation(ptx, debug_ptx, log, "nvcc")
+
+
+def _begin_for_debugging(command: Sequence[str], folder: Path) -> subprocess.Popen:
+    return subprocess.Popen(
+        [*command, "-G", "-w", "-o", "debug.ptx"], cwd=folder, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=toolkit.environment(),
+    )  # fmt: skip
 
 
 def _without_folder(log: str, folder: Path, file: str, folders: Sequence[Path]) -> str:

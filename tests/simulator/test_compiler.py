@@ -454,6 +454,14 @@ def test_what_nvcc_does_not_give_without_a_header_is_refused():
 
 
 @needs_nvcc
+def test_nvcc_compiles_a_wrong_source_once(monkeypatch):
+    """A second time, for debugging, would make the message of a typing error wait."""
+    monkeypatch.delattr(front_ends, "_begin_for_debugging")
+    with pytest.raises(CompileFailed, match='expected a ";"'):
+        compile_source("__global__ void k(float* y) { y[0] = 1 }")
+
+
+@needs_nvcc
 def test_host_code_in_the_file_goes_to_nvcc():
     compiled = compile_source("""#include <iostream>
 #include <vector>
