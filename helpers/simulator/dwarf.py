@@ -23,6 +23,7 @@ from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFI
 from .ptx.lifetimes import ScopedVariable
 
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
+_DATA = re.compile(r"^[ \t]*\.b(8|16|32|64)[ \t]+(\S[^\n]*)", re.MULTILINE)
 
 _TYPE = "DW_AT_type"
 _FLOATING = 0x04
@@ -101,16 +102,12 @@ class Dwarf:
             return b""
         end = ptx.find("}", begin.end())
         data = bytearray()
-        for line in ptx[begin.end() : end if end >= 0 else len(ptx)].split("\n"):
-            words = line.split(None, 1)
-            if len(words) != 2 or words[0] not in (".b8", ".b16", ".b32", ".b64"):
+        for bits, items in _DATA.findall(ptx, begin.end(), end if end >= 0 else len(ptx)):
+            if bits == "8":
+                data += bytes(map(int, items.split(",")))
                 continue
-            if words[0] == ".b8":
-                data += bytes(map(int, words[1].split(",")))
-                continue
-            width = int(words[0][2:]) // 8
-            for item in words[1].split(","):
-                data += self._value(item.strip(), width)
+            for item in items.split(","):
+                data += self._value(item.strip(), int(bits) // 8)
         return bytes(data)
 
     def _value(self, item: str, width: int) -> bytes:

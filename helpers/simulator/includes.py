@@ -67,6 +67,7 @@ def check(source: str, file: str, macros: str, folders: Sequence[Path]) -> dict[
     return texts_by_path
 
 
+@lru_cache(maxsize=16)  # several steps of a compilation ask for the same source
 def without_comments(text: str) -> str:
     """Return the text with blanks for comments and the insides of literals; nothing moves."""
 
