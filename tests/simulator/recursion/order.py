@@ -194,12 +194,16 @@ class Warp:
         expected = self.barriers.get(name, set()) & self.live
         there = {lane for lane, by in self.waiting.items() if by == name and lane.at == at}
         if self.taken_up and expected <= there | here:
+            # Lanes that were put aside here count as waiting, and take along all that wait here.
             go_on = there | here
         elif not expected & here or expected <= here:
+            # Nobody to wait for. Lanes outside the register do not wait.
             go_on = here
         elif expected <= there | here:
+            # The last have come. Those that wait here for another call's lanes stay.
             go_on = expected | here
-        elif expected <= set(self.waiting) | here:  # Some of them wait at another barrier.
+        elif expected <= set(self.waiting) | here:
+            # The others wait at another barrier, so that nobody else would come.
             go_on = there | here
         else:
             self.waiting.update(dict.fromkeys(expected & here, name))
