@@ -405,22 +405,32 @@ def test_what_writes_into_nbgrader_needs_two_packages_beside_it(tmp_path):
     assert "function nbgrader" in done.stdout, done.stderr
 
 
-def test_gradescopes_folders_from_the_zip_to_the_results(tmp_path):
+@pytest.fixture
+def readable_folder():
+    """A folder that another user may read, as Gradescope's are: root's box runs as one, and nobody
+    else may read pytest's folders.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def test_gradescopes_folders_from_the_zip_to_the_results(readable_folder):
     """As in Gradescope's container, but the packages and the simulator are those of this test."""
     try:
         box.find_level()
     except box.NoBox as error:
         pytest.skip(str(error).splitlines()[0])
-    source, submission = tmp_path / "source", tmp_path / "submission"
-    course = tmp_path / "course.toml"
+    source, submission = readable_folder / "source", readable_folder / "submission"
+    course = readable_folder / "course.toml"
     course.write_text(f"[labs.101]\ndeadline = 2020-01-01T00:00:00\n[labs.101.points]\n{NAME} = 7")
-    assert gradescope.write("101", tmp_path / "a.zip", course) > 100
-    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+    assert gradescope.write("101", readable_folder / "a.zip", course) > 100
+    with zipfile.ZipFile(readable_folder / "a.zip") as archive:
         archive.extractall(source)
     (source / ".venv/bin").mkdir(parents=True)
     python = source / ".venv/bin/python"
     packages = ":".join(
-        [str(without_packages(tmp_path / "hidden", gradescope.requirements()))]
+        [str(without_packages(readable_folder / "hidden", gradescope.requirements()))]
         + [one for one in sys.path if one.endswith("site-packages")]
     )
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{packages}" exec "{sys.executable}" "$@"\n')
@@ -429,13 +439,13 @@ def test_gradescopes_folders_from_the_zip_to_the_results(tmp_path):
     right = exercises.find(NAME).solution
     hand_in(submission / "my work", "Übung", right)
     hand_in(submission / "my work", ".ipynb_checkpoints", right.replace("sum", "x"))
-    runner = tmp_path / "run_autograder"  # where Gradescope puts it
+    runner = readable_folder / "run_autograder"  # where Gradescope puts it
     runner.write_bytes((source / "run_autograder").read_bytes())
     done = subprocess.run(
-        ["bash", str(runner)], env={**os.environ, "AUTOGRADER_ROOT": str(tmp_path)},
+        ["bash", str(runner)], env={**os.environ, "AUTOGRADER_ROOT": str(readable_folder)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    made = json.loads((tmp_path / "results/results.json").read_text())
+    made = json.loads((readable_folder / "results/results.json").read_text())
     (test,) = (one for one in made["tests"] if one["name"] == f"101 {NAME}")
     assert (test["score"], test["max_score"], test["status"]) == (7, 7, "passed"), done.stderr
 
