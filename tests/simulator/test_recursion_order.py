@@ -77,8 +77,8 @@ class NewestOnly(order.Warp):
             self.running = self.aside.pop()
 
 
-class OwnBarriers(order.Warp):
-    """Each call restores what the lane itself has saved, as far as it runs alone."""
+class AllThatIsSaved(order.Warp):
+    """A register is restored to what any of the running lanes has saved."""
 
     def _restore(self, instruction):
         super()._restore(instruction)
@@ -95,7 +95,7 @@ class NobodyElse(order.Warp):
         super()._wait(instruction)
 
 
-@pytest.mark.parametrize("warp", [LargerFirst, NewestOnly, OwnBarriers, NobodyElse])
+@pytest.mark.parametrize("warp", [LargerFirst, NewestOnly, AllThatIsSaved, NobodyElse])
 def test_each_rule_is_needed(warp):
     assert [counted(label, warp) for label in LAUNCHES] != [counted(label) for label in LAUNCHES]
 
