@@ -34,8 +34,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
+from .control import following, reached
 from .syntax import Literal, Variable
-from .trials import BARRIERS, ENDS, OF_OTHERS, Code, Draws, Meeting, Thread, is_in_memory
+from .trials import BARRIERS, OF_OTHERS, Code, Draws, Meeting, Thread, is_in_memory
 from .updates import Dataflow
 
 _BOUNDS, _BITS = ("min", "max"), ("and", "or")
@@ -229,25 +230,21 @@ class Orders:
     def _reached(self, start: int) -> set[int]:
         """Return the statements to which a thread may come from one without a barrier."""
         if start not in self._known_ways:
-            found, waiting = set[int](), [start]
-            while waiting:
-                new = set(self._successors(waiting.pop())) - found
-                found |= new
-                waiting += new
-            self._known_ways[start] = found
+            self._known_ways[start] = reached(start, self._ways, self._barriers)
         return self._known_ways[start]
 
-    def _successors(self, k: int) -> list[int]:
-        """Return the statements behind one, none behind a barrier of the whole block."""
-        step, body = self._code.steps[k], self.flow.body
-        is_always = step.statement.guard < 0
-        is_whole = step.root in BARRIERS and "sync" in step.parts and len(step.read) == 1
-        if is_always and (is_whole or step.root in ENDS):
-            return []
-        found = [label.statement for label in body.labels(step.statement)]
-        if not (is_always and step.root in ("bra", "brx")):
-            found.append(k + 1)
-        return [one for one in found if one < len(body.statements)]
+    @cached_property
+    def _ways(self) -> list[list[int]]:
+        return following(self.flow.body)
+
+    @cached_property
+    def _barriers(self) -> frozenset[int]:
+        """The barriers at which the whole block always meets."""
+        return frozenset(
+            k for k, step in enumerate(self._code.steps)
+            if step.root in BARRIERS and "sync" in step.parts
+            and len(step.read) == 1 and step.statement.guard < 0
+        )  # fmt: skip
 
     def _changes_commute(self) -> bool:
         """Return whether any order of the changes leads to the same element, or is as good as any
