@@ -22,10 +22,10 @@ from helpers.quantities import quantity
 MOST_REMARKS = 20  # sentences for one student on what cannot be used
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, prog: str = "python -m helpers.course") -> int:
     """Run one command; the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m helpers.course", description="release labs, grade, report and export"
+        prog=prog, description="release labs, grade, report and export"
     )
     commands = parser.add_subparsers(dest="command", required=True)
     for add in (
