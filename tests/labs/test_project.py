@@ -402,6 +402,7 @@ def test_a_broken_link_is_found():
     [
         "README.md",
         "INSTALL.md",
+        "OWN_GPU.md",
         "helpers/simulator/README.md",
         "CONTRIBUTING.md",
         "CHANGELOG.md",
@@ -465,8 +466,8 @@ def make_targets() -> set[str]:
 
 def test_an_unknown_command_is_found():
     text = (
-        "```sh\nmake labs\nmake coffee\n.venv/bin/halo check x\nhalo chek x \\\n --grid 1\npython -m helpers.tools.run_labs 101 # run\npython -m "
-        "helpers.nothing\nnpm test\n```"
+        "```sh\nmake labs\nmake coffee\n.venv/bin/halo check x\nhalo chek x \\\n --grid 1\n"
+        "python -m helpers.tools.run_labs 101 # run\npython -m helpers.nothing\nnpm test\n```"
     )
     assert unknown_commands(text, {"labs"}) == [
         "make coffee",
