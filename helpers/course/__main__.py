@@ -168,6 +168,11 @@ def _grade(commands) -> None:
         help="student,lab,time: when something was handed in, where files do not say it",
     )
     command.add_argument(
+        "--nbgrader-times",
+        action="store_true",
+        help="nbgrader collected the folder: believe STUDENT/LAB/timestamp.txt",
+    )
+    command.add_argument(
         "--only",
         action="append",
         default=[],
@@ -222,8 +227,9 @@ def _run_grade(given) -> int:
         times = gradebook.times_of(given.to)
         with _waiting(f"Reading {given.submitted}"):
             found = submissions.answers(
-                given.submitted, where, Path(scratch), remarks, names, counts.zone
-            )
+                given.submitted, where, Path(scratch), remarks, names, counts.zone,
+                given.nbgrader_times,
+            )  # fmt: skip
             answers = [
                 replace(
                     one,

@@ -49,6 +49,7 @@ CASES = "[[labs.101.cases.conv1d_edge]]\n"  # of a course.toml
 
 def written(tmp_path: Path, text: str, name: str = "file") -> Path:
     path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -586,9 +587,29 @@ def test_nbgraders_timestamp_goes_before_the_files(tmp_path, stamp, at):
     (folder / "x.ipynb").write_text("{}")
     os.utime(folder / "x.ipynb", (0, 0))
     (folder / "timestamp.txt").write_text(stamp)
-    ((found,), told) = collected(tmp_path / "submitted", tmp_path / "s")
+    ((found,), told) = collected(tmp_path / "submitted", tmp_path / "s", stamped=True)
     assert found.at == datetime.fromisoformat(at or "1970-01-01T00:00:00+00:00")
     assert bool(told) == (at is None)
+    ((found,), told) = collected(tmp_path / "submitted", tmp_path / "s2")
+    assert found.at == datetime.fromtimestamp(0, UTC) and "--nbgrader-times" in told[0]
+
+
+@pytest.mark.parametrize(("where", "stamped"), [
+    (f"Ann_12{MOODLE}", False), ("ann", False), ("Monday/ann", False), ("ann.zip", False),
+    ("ann/101/deep", True), ("ann.zip", True),  # nbgrader writes none there
+])  # fmt: skip
+def test_a_students_own_timestamp_moves_no_deadline(tmp_path, where, stamped):
+    place = tmp_path / "submitted" / where
+    files = {"101/x.ipynb": "{}", "101/timestamp.txt": "2001-10-05 17:30:00 UTC"}
+    if place.suffix:
+        zipped(place, **files)
+    else:
+        for name, text in files.items():
+            written(place, text, name)
+    for path in (tmp_path / "submitted").rglob("*.*"):
+        os.utime(path, (1_000, 1_000))
+    ((found,), _) = collected(tmp_path / "submitted", tmp_path / "s", ROSTER, stamped=stamped)
+    assert found.at == datetime.fromtimestamp(1_000, UTC)
 
 
 def test_a_time_that_has_not_come_yet_is_told_and_makes_nobody_late(tmp_path):
