@@ -1,10 +1,10 @@
 """Answers that are alike, as a list for an instructor to look at. It is never a verdict.
 
-Names, numbers' spelling, comments and spacing are taken away. Of two texts the longest runs of words
-and signs that they have in common are found, one after another (greedy string tiling, by Wise, as
-in JPlag). They are as alike as the share of one's own words that lies in such runs, of that one of
-the two which has more of itself in the other: a statement more, or two in another order, hides no
-copy. What stands in the stub is nobody's own.
+Names, numbers' spelling, comments and spacing are taken away. Of two texts the longest runs of
+words and signs that they have in common are found, one after another (greedy string tiling, by
+Wise, as in JPlag). The share of a text's own words that lies in such runs is found for both, and
+the larger one says how alike they are: a statement more, or two in another order, hides no copy.
+What is in the stub is nobody's own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, takewhile
 from typing import Any
 
 from helpers import exercises, kernel_cells, labs
@@ -108,8 +108,8 @@ def _shared(a: Text, b: Text) -> tuple[list[bool], list[bool]]:
             if until.get(i - j, 0) > i:
                 continue
             n = RUN
-            while i + n < len(a.words) and j + n < len(b.words) and a.words[i + n] == b.words[j + n]:
-                n += 1
+            rest = zip(a.words[i + n :], b.words[j + n :], strict=False)
+            n += sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], rest))
             until[i - j] = i + n
             found.append((n, i, j))
     in_a, in_b = [False] * len(a.words), [False] * len(b.words)

@@ -333,7 +333,7 @@ def test_the_repository_cannot_be_changed(level):
     assert made["said"].endswith("ValueError: []")
 
 
-# System calls of x86_64 that change what a file is, by its name or by a descriptor of it: arguments.
+# System calls of x86_64 that change what a file is, by its name or by a descriptor of it.
 CHANGES = {
     "chmod": (90, "path", 0), "fchmod": (91, "fd", 0), "fchmodat": (268, -100, "path", 0),
     "fchmodat2": (452, -100, "path", 0, 0), "chown": (92, "path", "uid", "uid"),

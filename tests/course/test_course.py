@@ -660,7 +660,7 @@ def test_a_copy_with_other_names_and_a_statement_more_is_found(name):
 
     head, _, body = one.solution.partition("\n")
     body = re.sub(r"//[^\n]*|#[^\n]*", "", body)
-    copy = f"{head}\n" + re.sub(r'"[^"\n]*"|\w+', renamed, body).replace(";", "; /* mine */", 3)
+    copy = f"{head}\n" + re.sub(r'"[^"\n]*"|\w+', renamed, body).replace(";\n", ";  // mine\n", 3)
     assert alike(copy.replace("    ", "\t")) == 1
     ends = [found.end() for found in re.finditer(r";(?=[^\n()]*\n)", copy)]
     for k, end in enumerate(ends):
