@@ -180,6 +180,13 @@ def _grade(commands) -> None:
         help="this student; may be repeated",
     )
     command.add_argument("--again", action="store_true", help="also what was graded already")
+    command.add_argument(
+        "--student-minutes",
+        type=float,
+        default=20.0,
+        metavar="N",
+        help="the most that one student's answers may take in a run (default: 20)",
+    )
     _box_options(command)
     command.set_defaults(run=_run_grade)
 
@@ -291,6 +298,7 @@ def _graded(given, answers, remarks: list[str]) -> dict[str, int]:
         given.gpu,
         policy=gradebook.policy_of(given.to),
         again=given.again,
+        student_s=60 * given.student_minutes,
     )
     try:
         return grading.grade(answers, given.to, plan, _progress, remarks=remarks)

@@ -329,6 +329,7 @@ class Bench:
             "/proc/meminfo",
             "/proc/self",
         ]
+        folders = [f"{home}/kernels"]  # `import helpers` looks for it; no job reads one
         read = [*system, *prefixes, *own, *readable, *([seen] if seen else []), scratch]
         place = {
             "kind": self.kind,
@@ -342,8 +343,7 @@ class Bench:
             "read": [*read, *devices],
             "root": root if self.level == "landlock" else "",
             "shown": sorted({*read, *devices[:4], "/proc", *map(os.path.realpath, read)}),
-            # `import helpers` looks for the repository's folder of kernels, which no job reads.
-            "folders": [f"{home}/kernels"],
+            "folders": folders,
             "alone": boxed or (self.level == "landlock" and os.geteuid() == 0),
         }
         if not boxed:
@@ -355,11 +355,11 @@ class Bench:
         bound = {path: path for path in [*system, *prefixes, *readable]} | {
             str(ROOT / n): f"/halo/{n}" for n in _FILES[self.kind]
         }
-        folders = {parent for path in bound.values() for parent in Path(path).parents} - {Path("/")}
-        for folder in sorted(map(str, folders)):
+        above = {parent for path in bound.values() for parent in Path(path).parents} - {Path("/")}
+        for folder in sorted(map(str, above)):
             if folder not in system:  # bwrap itself would make them readable by root only
                 arguments += ["--perms", "0755", "--dir", folder]
-        for folder in place["folders"]:
+        for folder in folders:
             arguments += ["--perms", "0755", "--dir", folder]
         for path, to in bound.items():
             arguments += (
