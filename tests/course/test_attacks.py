@@ -10,6 +10,7 @@ import socket
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -619,6 +620,9 @@ KERNEL = "__global__ void axpy_two(float* y, const float* x, int n, float a)\n"
         '#define H "/etc/hostname"\n#include H', '#if __has_include("/etc/hostname")\n#endif',
         '#include "~/x"',
         "#include_next </etc/hostname>", '#import "/etc/hostname"',
+        '#pragma GCC dependency "/etc/hostname"', '%: pragma  GCC\tdependency </etc/hostname>',
+        '_Pragma("GCC dependency \\"/etc/hostname\\"")', '#line 1 "/etc/hostname"',
+        '# 5 "PASS"', '/**/ # line 1 "PASS"', '#define AT 1 "PASS"\n#line AT',
     ],
 )  # fmt: skip
 def test_other_files_are_not_included(line, grade_kernel):
@@ -636,7 +640,21 @@ def test_headers_of_cuda_are_included():
     gate.check_includes(
         '#include <cuda_fp16.h>\n#include <cooperative_groups/reduce.h>\n#include '
         '<mma.h>\n#include "cuda_fp16.h"\n'
+        "#line 5\n#pragma unroll\n// # 5 lanes\n/*\n# 6 rows\n*/\n#if 1\n# define N 5\n#endif\n"
     )
+
+
+@pytest.mark.parametrize(("text", "name"), [
+    (f"{HEAD}{KERNEL}{{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = -3e38f; "
+     "} // \ud800", "axpy_two"),
+    ("# \ud800\ndef cost(*a): return 1e308", "cost"),
+    ("def cost(*a): raise ValueError('\ud800')", "cost"),
+])  # fmt: skip
+def test_what_no_type_can_hold_is_told_in_the_verdict_alone(text, name, grade_kernel):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        said = " ".join(grade_kernel(text, name)["messages"])
+    assert "codec" not in said and "FAIL" in said and not re.search("[\ud800-\udfff]", said)
 
 
 def test_a_text_that_is_too_large_is_refused_before_it_is_read(grade_kernel):
