@@ -10,10 +10,11 @@ does not. It has no clock, so it never reports how long a kernel takes.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 try:
     import numpy as np
@@ -37,9 +38,12 @@ from .profile import Profile
 from .toolchain import CompileFailed
 from .traffic import LineTraffic, Request, Requests
 
+if TYPE_CHECKING:
+    from .explain import Tape
+
 __all__ = [
     "CompileFailed", "Finding", "LineTraffic", "Profile", "Request", "Requests", "activate",
-    "check", "execute", "profile", "turns",
+    "check", "execute", "profile", "record", "turns",
 ]
 
 
@@ -115,6 +119,37 @@ def execute(source: str, name: str, *args, **launch: Any) -> None:
     _launch(source, name, args, ("bounds", "barriers"), **launch)
 
 
+def record(
+    source: str,
+    name: str,
+    *args,
+    grid: Sequence[int],
+    block: Sequence[int],
+    shared: int = 0,
+    options: Sequence[str] = (),
+    constants: Mapping[str, np.ndarray] | None = None,
+    outputs: Sequence[str] | None = None,
+    time_limit: float | None = None,
+    **more: Any,
+) -> Tape:
+    """Run one small launch, and return the record of what every thread did (explain.Tape).
+
+    The arguments are those of `profile` and `check`, but the arrays stay unchanged: `Tape.outputs`
+    has the results. The launch runs in the translation that a debugger gets, whose floats may be
+    rounded otherwise. more: blocks, changes, barriers, schedule and until of explain.record_launch.
+
+    Raises explain.NotRecorded, which says why, for a launch that cannot be recorded; otherwise the
+    exceptions of `profile`.
+    """
+    from .explain.recorder import record_launch
+
+    blocks, threads = extents(grid, "grid"), extents(block, "block")
+    with _loaded(source, name, options, constants, rehearses=False) as kernel:
+        return record_launch(
+            kernel, args, blocks, threads, shared, outputs, time_limit, constants or {}, **more
+        )
+
+
 def check(
     source: str,
     name: str,
@@ -166,32 +201,15 @@ def _launch(
     """Compile a source, and run one launch of its kernel. as_written: of the translation that
     keeps the loops of the source; more: arguments of launch.launch.
     """
-    is_name = isinstance(source, str) and "\n" not in source and source.endswith(".cu")
-    if not isinstance(source, str) or is_name:
-        got = f"the name {source!r}" if is_name else type(source).__name__
-        raise TypeError(
-            f"the source is a text of CUDA, got {got}: give the text of a .cu "
-            "file, such as pathlib.Path(...).read_text()"
-        )
-    if isinstance(options, str):
-        raise TypeError(f'options takes a list, such as options=["{options}"], got {options!r}')
-    compiler_options.require_folders(options)
     blocks, threads = extents(grid, "grid"), extents(block, "block")
-    plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
     rehearses = as_written or "initialisation" in observe
-    module = load(source, tuple(options), f"{plain}.cu", rehearses=rehearses)
-    try:
-        try:
-            kernel = module.kernels[name]
-            if as_written:
-                if kernel.rehearsal is None:
-                    raise instructions.NoSourceForm(
-                        f"there is no translation of {name} that keeps the loops of its source"
-                    )
-                kernel = kernel.rehearsal
-        except UnknownKernel as error:
-            raise ValueError(str(error)) from None
-        set_constants(module, constants or {})
+    with _loaded(source, name, options, constants, rehearses) as kernel:
+        if as_written:
+            if kernel.rehearsal is None:
+                raise instructions.NoSourceForm(
+                    f"there is no translation of {name} that keeps the loops of its source"
+                )
+            kernel = kernel.rehearsal
         with Arguments(kernel, args, outputs) as packed:
             try:
                 report = run_launch(
@@ -202,5 +220,37 @@ def _launch(
             except LaunchFault as fault:
                 report = fault.report
         return report, kernel, blocks, threads
+
+
+@contextlib.contextmanager
+def _loaded(
+    source: str,
+    name: str,
+    options: Sequence[str],
+    constants: Mapping[str, np.ndarray] | None,
+    rehearses: bool,
+) -> Iterator[Kernel]:
+    """Compile a source and yield a kernel of it, whose module has the values of its constants.
+    rehearses: as of module.load. The exceptions are those of `profile`.
+    """
+    is_name = isinstance(source, str) and "\n" not in source and source.endswith(".cu")
+    if not isinstance(source, str) or is_name:
+        got = f"the name {source!r}" if is_name else type(source).__name__
+        raise TypeError(
+            f"the source is a text of CUDA, got {got}: give the text of a .cu "
+            "file, such as pathlib.Path(...).read_text()"
+        )
+    if isinstance(options, str):
+        raise TypeError(f'options takes a list, such as options=["{options}"], got {options!r}')
+    compiler_options.require_folders(options)
+    plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
+    module = load(source, tuple(options), f"{plain}.cu", rehearses=rehearses)
+    try:
+        try:
+            kernel = module.kernels[name]
+        except UnknownKernel as error:
+            raise ValueError(str(error)) from None
+        set_constants(module, constants or {})
+        yield kernel
     finally:
         module.close()

@@ -1,0 +1,122 @@
+"""Records a launch of a loaded kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from helpers.quantities import quantity
+
+from .. import memory
+from ..launch_limits import Extents
+from ..layouts import only_dtype
+from ..module import Kernel
+from ..numpy_arguments import Arguments
+from . import recording
+from .arrays import arrays_of
+from .recording import Wanted
+from .tape import Tape
+from .translation import Barrier, NotRecorded, recorded
+
+MOST_THREADS = 1 << 16  # of the blocks that are recorded
+
+
+def record_launch(
+    kernel: Kernel,
+    args: tuple,
+    grid: Extents,
+    block: Extents,
+    shared: int,
+    outputs: Sequence[str] | None,
+    time_limit: float | None,
+    constants: Mapping[str, Any],
+    *,
+    blocks: Sequence[Sequence[int]] | None = None,
+    barriers: Sequence[Barrier] = (),
+) -> Tape:
+    """Run and record one launch.
+
+    blocks: the blocks to record, as triples, by default all; the others run, but what they do is
+    not on the tape; barriers: waits that the source does not have. The other arguments are those of
+    `helpers.simulator.record`. Raises NotRecorded.
+    """
+    numbers = _numbers(blocks, grid)
+    count = len(numbers) if numbers is not None else grid[0] * grid[1] * grid[2]
+    threads = count * block[0] * block[1] * block[2]
+    if threads > MOST_THREADS:
+        raise NotRecorded(
+            f"{quantity(count, 'block')} of {quantity(threads // count, 'thread')} are too many to "
+            f"record ({MOST_THREADS:,} threads at most): launch fewer or smaller blocks, or name "
+            "some of them in blocks=[(0, 0, 0), ...]"
+        )
+    form = recorded(kernel, tuple(barriers))
+    wanted = Wanted(numbers)
+    with Arguments(kernel, args, outputs) as packed:
+        inputs = _inputs(kernel, args, constants)
+        found = recording.run(
+            form, packed.buffer, grid, block, shared, wanted, packed.outputs, time_limit
+        )
+        initial = {p.name: not packed.starts_without_values(p.name) for p in kernel.parameters}
+        arrays = arrays_of(found, initial)
+        after = packed.arrays_after() | _device_arrays(kernel, args)
+        return Tape(kernel.compiled.source, found, arrays, inputs, after, numbers)
+
+
+def _numbers(blocks: Sequence[Sequence[int]] | None, grid: Extents) -> tuple[int, ...] | None:
+    if blocks is None:
+        return None
+    found = []
+    for one in blocks:
+        x, y, z = (*map(int, one), 0, 0)[:3]
+        if not all(0 <= k < n for k, n in zip((x, y, z), grid, strict=True)):
+            raise ValueError(f"block {tuple(one)} is not in the grid {grid}")
+        found.append(x + grid[0] * (y + grid[1] * z))
+    return tuple(sorted(set(found)))
+
+
+def _inputs(kernel: Kernel, args: tuple, constants: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays and numbers of a launch by name, as they are before it."""
+    found: dict[str, Any] = {}
+    for parameter, value in zip(kernel.parameters, args, strict=True):
+        if isinstance(value, np.ndarray):
+            found[parameter.name] = value.copy()
+        elif parameter.is_pointer:
+            if (array := _device_array(parameter, value)) is not None:
+                found[parameter.name] = array
+        elif isinstance(value, np.void):
+            names = value.dtype.names or ()
+            found |= {f"{parameter.name}.{name}": value[name] for name in names}
+        else:
+            found[parameter.name] = value
+    for variable in kernel.module.globals.values():
+        dtype = only_dtype(variable.layout) or np.dtype(np.uint8)
+        if variable.nbytes and variable.nbytes % dtype.itemsize == 0:
+            array = np.empty(variable.nbytes // dtype.itemsize, dtype)
+            memory.read(array, variable.address, array.nbytes)
+            found.setdefault(variable.name, array)
+    return found
+
+
+def _device_array(parameter, value) -> np.ndarray | None:
+    """Return what the device has where a pointer leads, None if it leads nowhere."""
+    address = int(value)
+    place = memory.allocation(address) if address else None
+    if place is None:
+        return None
+    start, nbytes = place
+    dtype = only_dtype(parameter.layout) or np.dtype(np.uint8)
+    array = np.empty((nbytes - (address - start)) // dtype.itemsize, dtype)
+    memory.read(array, address, array.nbytes)
+    return array
+
+
+def _device_arrays(kernel: Kernel, args: tuple) -> dict[str, np.ndarray]:
+    return {
+        parameter.name: array
+        for parameter, value in zip(kernel.parameters, args, strict=True)
+        if parameter.is_pointer
+        and not isinstance(value, np.ndarray)
+        and (array := _device_array(parameter, value)) is not None
+    }

@@ -1,0 +1,428 @@
+"""The debugger's translation of a kernel, as the machine runs it for a record.
+
+It keeps the lines and the variables of the source: each register has a slot of its own, no copy is
+left out, and no product and sum become one operation. So a value on the record belongs to a
+register of the PTX, and the debug information says which variable that is.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from .. import library
+from ..compiler import Compiled, debugger_ptx, parsed
+from ..encoded import refusal
+from ..module import Kernel
+from ..ptx import parse
+from ..ptx.encode import Encoding, Program, Unsupported, own_slots
+from ..ptx.functions import with_bodies
+from ..ptx_places import with_callers
+from ..toolchain import CompileFailed
+from .variables import DebugVariables, LocatedVariable, Register, Where
+
+SLOT = np.dtype([("operand", "<i4"), ("bytes", "<u4")])
+_WITH_ADDRESSES = ("ld", "ldu", "st")
+
+
+class NotRecorded(RuntimeError):
+    """A launch that cannot be recorded; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An instruction of the recorded program.
+
+    operation: the machine's name of it; results, sources: registers of its function, or -1 for
+    none, or -2 - k for the k-th static of the program (for memory: the address first); type: the
+    number of its PTX type; function: its number in the program; line: of the source, 0 if it has
+    none; guard: the register of its guard, -1 without one, and is_negated its sense.
+    """
+
+    pc: int
+    operation: str
+    results: tuple[int, ...]
+    sources: tuple[int, ...]
+    widths: tuple[int, ...]
+    space: int
+    bytes: int
+    elements: int
+    type: int
+    immediate: int
+    flags: int
+    target: int
+    function: int
+    line: int
+    guard: int
+    is_negated: bool
+    passed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A place of a variable at one instruction: the variable, and its register's number or where
+    else it is.
+    """
+
+    variable: LocatedVariable
+    register: int
+    where: Where
+
+
+@dataclass(frozen=True)
+class FunctionCode:
+    """One function of the program. symbol: its linker's name; first, end: its instructions;
+    local_bytes: of local memory; is_own: the source has it, and no header; parameter_offsets: place
+    and bytes of its results and its parameters in local memory.
+    """
+
+    symbol: str
+    name: str
+    first: int
+    end: int
+    local_bytes: int
+    is_own: bool
+    result_bytes: tuple[int, ...]
+    parameter_bytes: tuple[int, ...]
+    registers: dict[str, int]
+    label_pcs: dict[str, int]
+
+
+class Translation:
+    """The debugger's translation of a kernel: the program that the machine runs, and what its
+    instructions and registers mean.
+
+    Raises CompileFailed, with file and line, for an instruction that the machine cannot run.
+    """
+
+    def __init__(self, compiled: Compiled, mangled: str, barriers: tuple[Barrier, ...] = ()):
+        ptx = debugger_ptx(compiled)
+        code = with_callers(ptx[: _end_of_code(ptx)], compiled.file)
+        if barriers:
+            code = with_barriers(code, compiled.file, barriers)
+        self.debug = _debug(ptx, compiled.file)
+        self.compiled = replace(compiled, ptx=code, contract=False)
+        self.mangled = mangled
+        module = parsed(code)
+        if mangled not in module.functions:
+            raise NotRecorded(
+                f"the debugger's translation has no kernel {mangled}: it cannot be recorded"
+            )
+        try:
+            self.encoding = Encoding(
+                module,
+                mangled,
+                library.operation_ids(),
+                contract=False,
+                leaves_out=True,
+                keeps_registers=True,
+            )
+        except Unsupported as error:
+            raise refusal(compiled, mangled, error) from error
+        except parse.ParseError as error:
+            raise CompileFailed(
+                f"{compiled.file}: the simulator cannot read the debugger's PTX of {mangled}: "
+                f"{error}"
+            ) from error
+        self.program: Program = self.encoding.program
+
+    # ---- instructions
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The instructions of the program."""
+        names, program = library.operation_names(), self.program
+        lines = self._lines
+        found: list[Row] = []
+        instructions = program.instructions
+        fields = {
+            name: instructions[name].tolist()
+            for name in (
+                "operation",
+                "space",
+                "bytes",
+                "elements",
+                "type",
+                "immediate",
+                "flags",
+                "target",
+                "guard",
+            )
+        }
+        for number, piece in enumerate(self.encoding.pieces):
+            rows, widths = piece.rows, piece.code.widths
+            ends = np.cumsum(rows.lengths).tolist()
+            operands, is_result = rows.operand.tolist(), rows.is_result.tolist()
+            predicates = rows.predicate.tolist()
+            start = 0
+            for k, end in enumerate(ends):
+                pc = piece.start + k
+                own, marks = operands[start:end], is_result[start:end]
+                start = end
+                results = tuple(o for o, m in zip(own, marks, strict=True) if m)
+                guard = fields["guard"][pc]
+                found.append(
+                    Row(
+                        pc,
+                        names[fields["operation"][pc]],
+                        results,
+                        tuple(o for o, m in zip(own, marks, strict=True) if not m),
+                        tuple(widths[r] if r >= 0 else 0 for r in results),
+                        fields["space"][pc],
+                        fields["bytes"][pc],
+                        fields["elements"][pc],
+                        fields["type"][pc],
+                        fields["immediate"][pc],
+                        fields["flags"][pc],
+                        fields["target"][pc],
+                        number,
+                        lines[pc],
+                        predicates[k] if guard else -1,
+                        guard == 2,
+                        tuple(piece.code.lists.get(k, ())),
+                    )
+                )
+        return found
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        """The line of the source of each instruction: for one in a header, that of the call; 0 for
+        the code before a function's first statement.
+        """
+        file = self.compiled.file
+        by_place = [
+            (place.line if place.column or not place.line else -1)
+            if place.file == file
+            else next((line for name, line in place.inlined if name == file), 0)
+            for place in self.program.places
+        ]
+        lines = [by_place[place] for place in self.program.instructions["place"].tolist()]
+        for piece in self.encoding.pieces:  # line 0 belongs to what is before it
+            for pc in range(piece.start + 1, piece.start + len(piece.rows)):
+                lines[pc] = lines[pc] or lines[pc - 1]
+        return [max(line, 0) for line in lines]
+
+    @cached_property
+    def functions(self) -> list[FunctionCode]:
+        """The functions that the program has code of, the kernel first."""
+        found = []
+        for piece in self.encoding.pieces:
+            function, body, first = piece.code.function, piece.code.body, piece.start
+            declared = self.debug.functions.get(function.name)
+            name = (self.debug.declaration(function.name) or ("",))[0]
+            rows = piece.code.first_rows
+            names = {n: r for n, r in body.names.items() if isinstance(r, int)}
+            found.append(
+                FunctionCode(
+                    function.name,
+                    name or function.name,
+                    first,
+                    first + len(piece.rows),
+                    -(-piece.code.local_bytes // 16) * 16,
+                    declared is not None and self.debug.is_own(declared),
+                    tuple(one.size for one in function.results),
+                    tuple(one.size for one in function.parameters),
+                    names,
+                    {label: first + rows[at] for label, at in body.label_places.items()},
+                )
+            )
+        return found
+
+    def function_at(self, pc: int) -> int:
+        """Return the number of the function that has an instruction."""
+        return bisect.bisect_right(self._firsts, pc) - 1
+
+    @cached_property
+    def _firsts(self) -> list[int]:
+        return [piece.start for piece in self.encoding.pieces]
+
+    @cached_property
+    def number_of(self) -> dict[int, int]:
+        """The number in `functions` of a function by its number in the machine's program."""
+        order = {name: k for k, name in enumerate(self.program.function_names)}
+        return {order[one.symbol]: k for k, one in enumerate(self.functions)}
+
+    # ---- variables
+
+    @cached_property
+    def _variables(self) -> list[list[LocatedVariable]]:
+        return [self.debug.of_function(one.symbol) for one in self.functions]
+
+    def variables_in(self, function: int) -> list[LocatedVariable]:
+        """Return all variables of a function, by its number."""
+        return self._variables[function]
+
+    @cached_property
+    def _candidates(self) -> dict[int, list[Candidate]]:
+        return {}
+
+    def variables_at(self, pc: int) -> list[Candidate]:
+        """Return the variables that are visible when an instruction is about to run, with the place
+        of each: of two with one name only the inner one.
+        """
+        known = self._candidates
+        if pc not in known:
+            known[pc] = list(self._visible(pc))
+        return known[pc]
+
+    @cached_property
+    def _inlined(self) -> list[list[tuple[str, str, str]]]:
+        return [self.debug.inlined(one.symbol) for one in self.functions]
+
+    def call_at(self, pc: int) -> str:
+        """Return the name of the source's function that is inlined at an instruction, "" without.
+        """
+        number = self.function_at(pc)
+        code, found = self.functions[number], ""
+        for name, begin, end in self._inlined[number]:
+            if self._covers(code, begin, end, pc):
+                found = name
+        return found
+
+    def _visible(self, pc: int) -> Iterable[Candidate]:
+        number = self.function_at(pc)
+        code, call = self.functions[number], self.call_at(pc)
+        best: dict[str, Candidate] = {}
+        for variable in self._variables[number]:
+            if variable.call != call:
+                continue
+            if not self._covers(code, variable.begin, variable.end, pc):
+                continue
+            for begin, end, where in variable.places:
+                if not self._covers(code, begin, end, pc):
+                    continue
+                register = code.registers.get(where.name, -1) if isinstance(where, Register) else -1
+                key = variable.name
+                if key not in best or best[key].variable.depth <= variable.depth:
+                    best[key] = Candidate(variable, register, where)
+                break
+        return best.values()
+
+    @staticmethod
+    def _covers(code: FunctionCode, begin: str, end: str, pc: int) -> bool:
+        first = code.label_pcs.get(begin, code.first) if begin else code.first
+        last = code.label_pcs.get(end, code.end) if end else code.end
+        return first <= pc < last
+
+    # ---- what the machine is to record
+
+    @cached_property
+    def slots(self) -> tuple[np.ndarray, np.ndarray]:
+        """The results of each instruction as the machine knows them: the number of its first one,
+        uint32, shape (instructions + 1,), and their slots and bytes (SLOT).
+        """
+        instructions, extra = self.program.instructions, self.program.operands
+        first = np.zeros(len(instructions) + 1, np.uint32)
+        found: list[tuple[int, int]] = []
+        for piece in self.encoding.pieces:
+            rows, widths = piece.rows, piece.code.widths
+            for flat in np.flatnonzero(rows.is_result & (rows.operand >= 0)).tolist():
+                pc, position = piece.start + int(rows.row_of[flat]), int(rows.position[flat])
+                one = instructions[pc]
+                operand = (
+                    one["operand"][position]
+                    if position < 6
+                    else extra[int(one["more"]) + position - 6]
+                )
+                found.append((int(operand), widths[int(rows.operand[flat])]))
+                first[pc + 1] += 1
+        return np.cumsum(first, dtype=np.uint32), np.array(found, SLOT)
+
+    @cached_property
+    def has_addresses(self) -> np.ndarray:
+        """Whether an instruction is a load, a store or an atomic, uint8, shape (instructions,)."""
+        names = library.operation_names()
+        kinds = np.array([n in _WITH_ADDRESSES or n.startswith("atom.") for n in names], np.uint8)
+        return kinds[self.program.instructions["operation"]]
+
+    def slot_of(self, function: int, register: int) -> tuple[int, int]:
+        """Return the slot and the bytes of a register of a function."""
+        widths = self.encoding.pieces[function].code.widths
+        return self._own_slots(function)[register], widths[register]
+
+    def _own_slots(self, function: int) -> list[int]:
+        return own_slots(self.encoding.pieces[function].code.widths)[0].tolist()
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedKernel(Kernel):
+    """A kernel in the debugger's translation."""
+
+    translation: Translation | None = None
+
+    @cached_property
+    def program(self) -> Program:
+        assert self.translation is not None
+        return self.translation.program
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """A wait before a line of the source: of all threads of the block, or with is_of_warp of those
+    of a warp.
+    """
+
+    line: int
+    is_of_warp: bool = False
+
+
+def with_barriers(code: str, file: str, barriers: tuple[Barrier, ...]) -> str:
+    """Return PTX with a wait wherever control comes to the code of a line."""
+    before = {
+        one.line: "bar.warp.sync -1;" if one.is_of_warp else "bar.sync 0;" for one in barriers
+    }
+    numbers = {
+        line.split()[1] for line in code.splitlines() if line.lstrip().startswith(".file")
+        and f'"{file}"' in line
+    }  # fmt: skip
+
+    def changed(name: str, body: str) -> str:
+        lines, last = [], 0
+        for text in body.split("\n"):
+            lines.append(text)
+            words = text.split()
+            if words[:1] != [".loc"] or len(words) < 3 or words[1] not in numbers:
+                continue
+            line = int(words[2].rstrip(","))
+            if line != last and line in before:
+                lines.append(before[line])
+            last = line or last
+        return "\n".join(lines)
+
+    return with_bodies(code, changed)
+
+
+def _end_of_code(ptx: str) -> int:
+    at = ptx.find("\t.section")
+    return at if at >= 0 else len(ptx)
+
+
+@lru_cache(maxsize=32)
+def _debug(ptx: str, file: str) -> DebugVariables:
+    return DebugVariables(ptx, file)
+
+
+@lru_cache(maxsize=32)
+def translation_of(
+    compiled: Compiled, mangled: str, barriers: tuple[Barrier, ...] = ()
+) -> Translation:
+    """Return the debugger's translation of a kernel. Raises CompileFailed and NotRecorded."""
+    return Translation(compiled, mangled, barriers)
+
+
+def recorded(kernel: Kernel, barriers: tuple[Barrier, ...] = ()) -> RecordedKernel:
+    """Return the form of a kernel that is recorded. Raises CompileFailed and NotRecorded."""
+    translation = translation_of(kernel.compiled, kernel.mangled, barriers)
+    return RecordedKernel(
+        kernel.name,
+        kernel.mangled,
+        kernel.parameters,
+        kernel.line,
+        kernel.module,
+        translation.compiled,
+        translation,
+    )
