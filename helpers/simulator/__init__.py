@@ -146,7 +146,7 @@ def record(
     blocks, threads = extents(grid, "grid"), extents(block, "block")
     with _loaded(source, name, options, constants, rehearses=False) as kernel:
         return record_launch(
-            kernel, args, blocks, threads, shared, outputs, time_limit, constants or {}, **more
+            kernel, args, blocks, threads, shared, outputs, time_limit, **more
         )
 
 

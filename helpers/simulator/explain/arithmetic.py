@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..ptx.opcodes import ROUND_INTEGER, SATURATE
-from .formulas import Formula, Function, Number, Packed, largest_or_smallest
+from .formulas import Cell, Formula, Function, Number, Packed, largest_or_smallest, limited
 
 if TYPE_CHECKING:
     from .provenance import Form, Provenance, _Lane
@@ -80,10 +80,25 @@ def combined(
         return _function("div", args, type, value)
     if root == "rcp" and real and (known := _constant(args[0])):
         return Formula.constant(1 / known)
-    if root == "abs" or root in _UNARY or root in _BINARY:
+    if root == "and" and (kept := _masked(args)) is not None:
+        return kept
+    if root == "copysign":  # the sign of the first, the size of the second
+        args = args[::-1]
+    if root in ("abs", "copysign") or root in _UNARY or root in _BINARY:
         return _function(root, args, type, value)
     name = ".".join([root, *(one for one in rest if one != type)])
     return _function(name, args, type, value)
+
+
+def _masked(args: list[Formula]) -> Formula | None:
+    """Return the cell whose bits a mask leaves as they are, None for any other mask."""
+    for one, other in (args, args[::-1]):
+        mask, atom = _constant(other), one.atom
+        if isinstance(atom, Cell) and atom.code[0] == "u" and isinstance(mask, int):
+            bits = 8 * int(atom.code[1:])
+            if mask & ((1 << bits) - 1) == (1 << bits) - 1:
+                return one
+    return None
 
 
 def _types(parts: Iterable[str]) -> list[str]:
@@ -120,7 +135,7 @@ def _form(run: Provenance, lane: _Lane, operand: int) -> Form:
 
 
 def _function(name: str, args: Iterable[Formula], type: str, value: Number) -> Formula:
-    return Formula.of(Function(name, tuple(args), type, value), _is_float(type))
+    return limited(Formula.of(Function(name, tuple(args), type, value), _is_float(type)), value)
 
 
 def _constant(one: Formula) -> Number | None:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 Number = int | float
-_MOST_TERMS = 2048  # of a product; a longer one stays a product of two sums
+_MOST_TERMS = 1024  # of a product; a longer one stays a product of two sums
+_MOST_ATOMS = 1 << 14  # of a formula, with those of its functions
 _SHOWN_TERMS = 8
 _DIGITS = 7  # to which coefficients are equal
 
@@ -123,14 +124,14 @@ class Unset(Atom):
 class Before(Atom):
     """A cell that the launch has left as it was."""
 
-    __slots__ = ("array", "index", "observed")
+    __slots__ = ("array", "index", "member", "observed")
 
-    def __init__(self, array: str, index: int | tuple[int, ...], observed: Number):
-        super().__init__(array, index)
-        self.array, self.index, self.observed = array, index, observed
+    def __init__(self, array: str, index: int | tuple[int, ...], member: str, observed: Number):
+        super().__init__(array, index, member)
+        self.array, self.index, self.member, self.observed = array, index, member, observed
 
     def __str__(self) -> str:
-        return f"{cell_text(self.array, self.index)} as before the launch"
+        return f"{cell_text(self.array, self.index, self.member)} as before the launch"
 
     def evaluate(self, inputs: Mapping[str, Any]) -> Number:
         return self.observed
@@ -162,11 +163,12 @@ class Function(Atom):
     that this module does not compute itself.
     """
 
-    __slots__ = ("args", "name", "observed", "type")
+    __slots__ = ("args", "name", "observed", "size", "type")
 
     def __init__(self, name: str, args: tuple[Formula, ...], type: str, observed: Number):
         super().__init__(name, type, args)
         self.name, self.args, self.type, self.observed = name, args, type, observed
+        self.size = 1 + sum(one.size for one in args)
 
     def __str__(self) -> str:
         texts = [str(one) for one in self.args]
@@ -180,13 +182,13 @@ class Function(Atom):
         return f"{_WORDS.get(self.name, self.name)}({', '.join(texts)})"
 
     def evaluate(self, inputs: Mapping[str, Any]) -> Number:
-        compute = _FUNCTIONS.get(self.name)
+        compute = _FUNCTIONS.get(self.name) or _of_library(self.name)
         if compute is None:
             return self.observed
         values = [_wrapped(one.evaluate(inputs), self.type) for one in self.args]
         try:
             return compute(self.type, *values)
-        except (ZeroDivisionError, ValueError, OverflowError):
+        except (ZeroDivisionError, ValueError, OverflowError, TypeError):
             return self.observed
 
 
@@ -217,6 +219,11 @@ class Formula:
     @classmethod
     def of(cls, atom: Atom, is_float: bool = True) -> Formula:
         return cls({(atom,): 1}, is_float)
+
+    @property
+    def size(self) -> int:
+        """The number of atoms, with those of functions' arguments."""
+        return sum(one.size if isinstance(one, Function) else 1 for m in self.terms for one in m)
 
     @property
     def key(self) -> frozenset:
@@ -250,7 +257,7 @@ class Formula:
                 return self.function("0 *", (rest,), "f32", observed)
             return Formula({}, self.is_float)
         if len(self.terms) * len(other.terms) > _MOST_TERMS:
-            return self.function("product", (self, other), "f32", observed)
+            return limited(self.function("product", (self, other), "f32", observed), observed)
         terms: dict[Monomial, Number] = {}
         for m, c in self.terms.items():
             for n, d in other.terms.items():
@@ -279,8 +286,7 @@ class Formula:
         return None
 
     def leaves(self) -> set[Atom]:
-        """Return the atoms of the formula and of its functions' arguments, without the functions.
-        """
+        """Return the atoms of the formula and of its functions' arguments, without the functions."""
         found: set[Atom] = set()
         for monomial in self.terms:
             for atom in monomial:
@@ -326,6 +332,13 @@ class Formula:
 
     def __repr__(self) -> str:
         return f"<Formula {self}>"
+
+
+def limited(formula: Formula, observed: Number) -> Formula:
+    """Return a formula, or what stands for one that has become too long to follow."""
+    if formula.size <= _MOST_ATOMS:
+        return formula
+    return Formula.of(Unknown("a long formula", observed), formula.is_float)
 
 
 class Packed:
@@ -463,6 +476,22 @@ _FUNCTIONS: dict[str, Callable[..., Number]] = {
     "rint": _whole(round),
     "bits": lambda type, a: struct.unpack("<i", struct.pack("<f", a))[0],
 }
+
+
+def _of_library(name: str) -> Callable[..., Number] | None:
+    """Return what a mathematical function of CUDA computes, by its name in a source: "expf"."""
+    plain = name.strip("_")
+    for known in (plain, plain.removesuffix("f")):
+        known = {"fabs": "fabs", "round": "", "rint": "rint", "nearbyint": "rint"}.get(known, known)
+        if (found := getattr(math, known, None)) is not None and callable(found):
+            return lambda type, *values: float(found(*values))
+        if known == "rint":
+            return lambda type, a: float(round(a))
+    if plain in ("roundf", "round"):
+        return lambda type, a: math.copysign(math.floor(abs(a) + 0.5), a)
+    if plain in ("rsqrtf", "rsqrt"):
+        return lambda type, a: 1 / math.sqrt(a)
+    return None
 
 
 def _extreme(choose: Callable, values: tuple[Number, ...]) -> Number:

@@ -7,12 +7,17 @@ is a constant, which the record has.
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..ptx.opcodes import PARAM_SPACE, TYPES
-from .arrays import ArrayPlace, Index
+import numpy as np
+
+from ..mangled import plain_name
+from ..ptx.opcodes import PARAM_SPACE, PARAMETER, TYPES
+from .arrays import ArrayPlace
+from . import copies, matrices
 from .formulas import (
     Before,
     Cell,
@@ -27,7 +32,7 @@ from .formulas import (
 )
 from .recording import Event
 from .steps import ThreadLog, passed, static_bits
-from .translation import Row
+from .translation import FunctionCode, Row
 from .values import number
 from .variables import Number as NumberType
 from .variables import Pointer, Structure, numbers_of
@@ -65,10 +70,14 @@ def is_float(type: str) -> bool:
 
 
 class _Frame:
-    __slots__ = ("bits", "forms", "function", "local")
+    """A function that a thread runs. call: of a function of the library, its value as a function of
+    its arguments: what happens inside is not followed.
+    """
 
-    def __init__(self, function: int, local: int):
-        self.function, self.local = function, local
+    __slots__ = ("bits", "call", "forms", "function", "local")
+
+    def __init__(self, function: int, local: int, call: Function | None = None):
+        self.function, self.local, self.call = function, local, call
         self.bits: dict[int, int] = {}
         self.forms: dict[int, Formula | Packed] = {}
 
@@ -129,45 +138,56 @@ class Provenance:
 
     # ---- the result
 
-    def cell(self, place: ArrayPlace, flat: int, index: Index) -> CellOrigin:
-        """Return where the value of a cell comes from."""
+    def cell(self, place: ArrayPlace, address: int) -> CellOrigin:
+        """Return where the value of the number at an address of an array comes from."""
         from .tape import CellOrigin, Writer
 
-        start = place.start + flat * place.element_bytes
-        formula: Formula | None = None
-        writers: list[Writer] = []
-        for at, code in place.layout or ((0, f"u{place.element_bytes}"),):
-            address = start + at
-            for block, linear, line, when in self.writers.get(address, ()):
-                writer = Writer(self.tape._extents(block), self.tape._thread(linear), line, when)
-                if writer not in writers or len(place.layout) < 2:
-                    writers.append(writer)
-            if formula is None:
-                formula = self._final(place, address, int(code[1:]), index)
-        assert formula is not None
-        return CellOrigin(place.name, index, writers, formula, self._value(place, flat))
+        index, member, code = place.cell(address)
+        nbytes = int(code[1:]) if code else 1
+        writers = [
+            Writer(self.tape._extents(block), self.tape._thread(linear), line, when)
+            for block, linear, line, when in self.writers.get(address, ())
+        ]
+        formula = self._final(place, address, nbytes, code or "u1")
+        value = self._value(place, address, code or "u1")
+        return CellOrigin(place.name, index, member, writers, formula, value)
 
-    def _value(self, place: ArrayPlace, flat: int) -> Any:
+    def _value(self, place: ArrayPlace, address: int, code: str) -> Any:
         array = self.tape.outputs.get(place.name)
-        return array.reshape(-1)[flat] if array is not None and flat < array.size else None
+        if array is None:
+            return None
+        data, dtype = array.tobytes(), _dtype(code)
+        at = address - place.start
+        return np.frombuffer(data[at : at + dtype.itemsize], dtype)[0]
 
-    def _final(self, place: ArrayPlace, address: int, nbytes: int, index: Index) -> Formula:
-        memory = self.of_block if place.space == "shared" else self.memory
+    def _differs(self, place: ArrayPlace, address: int, code: str, bits: int) -> bool:
+        """Return whether the array holds something else than the record says: what has stored it is
+        not followed.
+        """
+        value = self._value(place, address, code) return value is not None and value.tobytes() !=
+        bits.to_bytes(len(value.tobytes()), "little")
+
+    def _final(self, place: ArrayPlace, address: int, nbytes: int, code: str) -> Formula:
+        index, member, _ = place.cell(address)
+        memory = self._memory_of(address)
         if address not in memory and not self._overlaps(memory, address, nbytes):
             if place.space == "shared":
-                return Formula.of(Unset(place.name, index))
-            initial = self._initial(address, nbytes, None)
-            value = initial.evaluate(self.tape.inputs) if isinstance(initial, Formula) else 0
-            return Formula.of(Before(place.name, index, value))
-        form = self._load(address, nbytes, None)
+                return Formula.of(Unset(place.name, index, member))
+            value = self._value(place, address, code)
+            before = self._initial_bits(address, nbytes)
+            if before is not None and self._differs(place, address, code, before):
+                return self._foreign(address, nbytes, before)
+            return Formula.of(Before(place.name, index, member, 0 if value is None else value))
+        form = self.load(address, nbytes, None)
+        bits = self._bits_in(memory, address, nbytes)
+        if bits is not None and self._differs(place, address, code, bits):
+            return self._foreign(address, nbytes, bits)
         if isinstance(form, Formula):
             return form
-        _, _, code = place.cell(address)
         bits = self._bits_in(memory, address, nbytes)
         if bits is None or isinstance(form, Packed):
             return Formula.of(Unknown("several values", 0))
-        kind = NumberType(_dtype(code or f"u{nbytes}"))
-        value = number(bits, kind).item()
+        value = number(bits, NumberType(_dtype(code))).item()
         return Formula.constant(value, isinstance(value, float))
 
     # ---- memory
@@ -250,7 +270,7 @@ class Provenance:
             found |= byte << 8 * k
         return found
 
-    def _load(self, address: int, nbytes: int, bits: int | None) -> Form:
+    def load(self, address: int, nbytes: int, bits: int | None) -> Form:
         """Return the formula of what a load reads; bits: what the machine has read."""
         memory = self._memory_of(address)
         one = memory.get(address)
@@ -272,6 +292,27 @@ class Provenance:
             if not any(one is not None for one in covered):
                 return None
         return self._foreign(address, nbytes, bits)
+
+    def pieces(self, address: int, nbytes: int) -> list[tuple[int, Form, int | None]]:
+        """Return what lies in some bytes, in pieces of its cells: bytes, formula and bits."""
+        found: list[tuple[int, Form, int | None]] = []
+        at = address
+        while at < address + nbytes:
+            one = self._memory_of(at).get(at)
+            place = self.arrays.at(at)
+            each = one[0] if one is not None else place_bytes(place, at) if place else 0
+            each = min(each or 1, address + nbytes - at)
+            bits = self._bits_in(self._memory_of(at), at, each)
+            if bits is None:
+                bits = self._initial_bits(at, each)
+            found.append((each, self.load(at, each, None), bits))
+            at += each
+        return found
+
+    def part(self, form: Formula | Packed, bits: int, type: str, place: int) -> Formula:
+        """Return a part of a register that holds one formula."""
+        arg = self._as(form, type, bits) if isinstance(form, Packed) else form
+        return Formula.of(Function(f"part {place}", (arg,), type, value_of(bits, type)))
 
     def _parts(self, memory: dict, address: int, nbytes: int) -> list[Formula | None] | None:
         """Return the formulas of the pieces that lie side by side in some bytes, None if pieces of
@@ -351,7 +392,7 @@ class Provenance:
                     and 0 <= address - lane.local < self.recording.local_bytes
                 ):
                     named = self._name_of_local(lane, address)
-                    if named is not None:
+                    if named is not None and bits is not None:
                         value = number(bits or 0, named[2]).item()
                         is_real = named[2].dtype.kind == "f"
                         return Formula.of(Unset(named[0], named[1], "", value), is_real)
@@ -363,8 +404,7 @@ class Provenance:
         frame = lane.stack[-1]
         for one in reversed(log.frames):
             if one.function == frame.function and one.local == frame.local:
-                found = log._local_name(address, one)
-                return found or log.scalar_name(address, one)
+                return log._local_name(address, one, only_arrays=False)
         return None
 
     # ---- reading the record
@@ -447,10 +487,34 @@ class Provenance:
                 del self.of_block[address]
             for actual, formal, nbytes in passed(row, False):
                 self._copy(frame.local + actual, local + formal, nbytes)
-            new = _Frame(number, local)
+            call = frame.call
+            if functions[number].is_mathematical and call is None:
+                call = self._call_of_library(functions[number], local, row)
+            new = _Frame(number, local, call)
             lane.stack.append(new)
             lane.staged = None
             new.bits[-1] = row.pc
+
+    def _call_of_library(self, code: FunctionCode, local: int, row: Row) -> Function | None:
+        """Return the call of a function of the library as a function of formulas, None if all of
+        its arguments are constants. Inside of it the arguments are constants.
+        """
+        args: list[Formula] = []
+        any_form = False
+        for _, formal, nbytes in passed(row, False):
+            one = self.of_block.get(local + formal)
+            if one is None or one[2] is None:
+                continue
+            form = one[1]
+            if form is None:
+                args.append(Formula.constant(value_of(one[2], f"f{8 * nbytes}")))
+                continue
+            any_form = True
+            args.append(self._as(form, f"f{8 * nbytes}", one[2]))
+            self.of_block[local + formal] = one[0], None, one[2]
+        if not any_form:
+            return None
+        return Function(plain_name(code.symbol), tuple(args), "f32", 0)
 
     def _return(self, lane: _Lane) -> None:
         frame = lane.stack.pop()
@@ -460,6 +524,15 @@ class Provenance:
             return
         for actual, formal, nbytes in passed(self.translation.rows[pc], True):
             self._copy(frame.local + formal, caller.local + actual, nbytes)
+            if frame.call is not None and caller.call is None:
+                bits = self._bits_in(self.of_block, caller.local + actual, nbytes)
+                form = self._called(frame.call, nbytes, bits)
+                self._store(caller.local + actual, nbytes, form, bits)
+
+    @staticmethod
+    def _called(call: Function, nbytes: int, bits: int | None) -> Formula:
+        value = value_of(bits or 0, f"f{8 * nbytes}") if nbytes in (4, 8) else 0
+        return Formula.of(Function(call.name, call.args, call.type, value))
 
     def _copy(self, source: int, target: int, nbytes: int) -> None:
         """Copy the formulas of some bytes."""
@@ -531,15 +604,16 @@ class Provenance:
             return self._shuffles
         if root == "redux":
             return self._reductions
-        special = self._special(root, row)
+        special = self._special(row)
         if special is not None:
             return special
         return self._computes if row.results else None
 
-    def _special(self, root: str, row: Row) -> Callable | None:
-        return None
+    def _special(self, row: Row) -> Callable | None:
+        found = matrices.handler(row) or copies.handler(row)
+        return functools.partial(found, self) if found is not None else None
 
-    def _set(self, lane: _Lane, register: int, form: Form) -> None:
+    def set(self, lane: _Lane, register: int, form: Form) -> None:
         forms = lane.stack[-1].forms
         if form is None or (isinstance(form, Formula) and self._is_constant(form)):
             forms.pop(register, None)
@@ -570,10 +644,10 @@ class Provenance:
         found = compute(self, lane, row, observed)
         if isinstance(found, list):
             for register, form in zip(results, found, strict=False):
-                self._set(lane, register, form)
+                self.set(lane, register, form)
         else:
             for register in results[:1]:
-                self._set(lane, register, found)
+                self.set(lane, register, found)
             for register in results[1:]:
                 lane.stack[-1].forms.pop(register, None)
 
@@ -589,12 +663,24 @@ class Provenance:
                     continue
                 address, bits = event.addresses[j] + k * row.bytes, event.values[nth][j]
                 if row.space == PARAM_SPACE:
-                    self._set(lane, register, self._parameter(address, row.bytes, bits))
+                    self.set(lane, register, self._parameter(address, row.bytes, bits))
                     continue
-                form = self._load(address, row.bytes, bits & ((1 << 8 * row.bytes) - 1))
+                form = self.load(address, row.bytes, bits & ((1 << 8 * row.bytes) - 1))
+                if row.flags & PARAMETER and isinstance(form, Formula):
+                    form = self._as_loaded(form, row)
                 self.loaded[event.number, lane.linear, k] = form
-                self._set(lane, register, form)
+                self.set(lane, register, form)
             nth += 1
+
+    @staticmethod
+    def _as_loaded(form: Formula, row: Row) -> Formula:
+        """Return the result of a function of the library, of which only the load of the caller
+        tells whether it is a whole number.
+        """
+        type, atom = type_name(row.type), form.atom
+        if isinstance(atom, Function) and form.is_float != is_float(type) and type[0] in "su":
+            return Formula(form.terms, False)
+        return form
 
     def _parameter(self, offset: int, nbytes: int, bits: int) -> Form:
         for at, size, name in self._parameters:
@@ -610,17 +696,31 @@ class Provenance:
         for j, lane in enumerate(lanes):
             for k, source in enumerate(row.sources[1:]):
                 address = event.addresses[j] + k * row.bytes
-                form = lane.stack[-1].forms.get(source) if source >= 0 else None
+                frame = lane.stack[-1]
+                form = frame.forms.get(source) if source >= 0 else None
                 bits = self.bits_of(lane, source) & ((1 << 8 * row.bytes) - 1)
+                if frame.call is not None and not frame.local <= address < self._end_of(lane):
+                    form = self._called(frame.call, row.bytes, bits)
                 self.stored[event.number, lane.linear, k] = form
-                self._write(event, row, lane, address, form, bits)
+                self.write(event, row, lane, address, row.bytes, form, bits)
 
-    def _write(
-        self, event: Event, row: Row, lane: _Lane, address: int, form: Form, bits: int | None
+    def _end_of(self, lane: _Lane) -> int:
+        return lane.local + self.recording.local_bytes
+
+    def write(
+        self,
+        event: Event,
+        row: Row,
+        lane: _Lane,
+        address: int,
+        nbytes: int,
+        form: Form,
+        bits: int | None,
     ) -> None:
-        self._store(address, row.bytes, form, bits)
+        """Note what a thread has stored; bits: None if they are not known."""
+        self._store(address, nbytes, form, bits)
         if not self._local[0] <= address < self._local[1]:
-            for at in range(address, address + row.bytes):
+            for at in range(address, address + nbytes):
                 self.writers.setdefault(at, []).append(
                     (lane.block, lane.linear, row.line, event.number)
                 )
@@ -641,20 +741,20 @@ class Provenance:
                 if old_bits is None and self.arrays.at(address) is not None:
                     old_bits = self._initial_bits(address, row.bytes)
                 observed = event.values[k][j] if k < len(results) else old_bits
-                old = self._load(address, row.bytes, observed)
+                old = self.load(address, row.bytes, observed)
                 new, bits = updated(self, lane, row, type, old, observed, k)
                 if k < len(results):
-                    self._set(lane, results[k], old)
+                    self.set(lane, results[k], old)
                 self.loaded[event.number, lane.linear, k] = old
                 self.stored[event.number, lane.linear, k] = new
-                self._write(event, row, lane, address, new, bits)
+                self.write(event, row, lane, address, row.bytes, new, bits)
 
     def _initial_bits(self, address: int, nbytes: int) -> int | None:
         place = self.arrays.at(address)
-        given = self.tape.inputs.get(place.name) if place is not None else None
-        if place is None or not hasattr(given, "tobytes") or not place.has_value:
+        if place is None or place.name not in self.tape.before:
             return None
-        data = given.tobytes()[address - place.start : address - place.start + nbytes]
+        at = address - place.start
+        data = self.tape.before[place.name][at : at + nbytes]
         return int.from_bytes(data, "little") if len(data) == nbytes else None
 
     def _shuffles(self, event: Event, row: Row, lanes: list[_Lane]) -> None:
@@ -688,7 +788,7 @@ class Provenance:
             other = self._lanes.get((event.block, first + (source if good else own)))
             taken.append(other.staged if other is not None else None)
         for lane, form in zip(lanes, taken, strict=True):
-            self._set(lane, row.results[0], form)
+            self.set(lane, row.results[0], form)
             if len(row.results) > 1 and row.results[1] >= 0:
                 lane.stack[-1].forms.pop(row.results[1], None)
 
@@ -711,7 +811,7 @@ class Provenance:
                 if mask >> bit & 1 and (one := self._lanes.get((event.block, first + bit)))
             ]
             forms = [one for one in members if isinstance(one, Formula)]
-            self._set(lane, row.results[0], reduced(row, forms, event.values[0][k]))
+            self.set(lane, row.results[0], reduced(row, forms, event.values[0][k]))
 
 
 def place_bytes(place: ArrayPlace, address: int) -> int:
@@ -721,6 +821,4 @@ def place_bytes(place: ArrayPlace, address: int) -> int:
 
 
 def _dtype(code: str):
-    import numpy as np
-
     return np.dtype("bool" if code[0] == "b" else code)

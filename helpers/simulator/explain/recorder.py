@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from helpers.quantities import quantity
 
 from .. import memory
+from ..arrays import pointers
 from ..launch_limits import Extents
 from ..layouts import only_dtype
 from ..module import Kernel
@@ -31,7 +32,6 @@ def record_launch(
     shared: int,
     outputs: Sequence[str] | None,
     time_limit: float | None,
-    constants: Mapping[str, Any],
     *,
     blocks: Sequence[Sequence[int]] | None = None,
     barriers: Sequence[Barrier] = (),
@@ -54,14 +54,14 @@ def record_launch(
     form = recorded(kernel, tuple(barriers))
     wanted = Wanted(numbers)
     with Arguments(kernel, args, outputs) as packed:
-        inputs = _inputs(kernel, args, constants)
+        inputs, before = _inputs(kernel, args), _bytes_before(kernel, packed.buffer)
         found = recording.run(
             form, packed.buffer, grid, block, shared, wanted, packed.outputs, time_limit
         )
         initial = {p.name: not packed.starts_without_values(p.name) for p in kernel.parameters}
         arrays = arrays_of(found, initial)
         after = packed.arrays_after() | _device_arrays(kernel, args)
-        return Tape(kernel.compiled.source, found, arrays, inputs, after, numbers)
+        return Tape(kernel.compiled.source, found, arrays, inputs, after, before, numbers)
 
 
 def _numbers(blocks: Sequence[Sequence[int]] | None, grid: Extents) -> tuple[int, ...] | None:
@@ -76,7 +76,21 @@ def _numbers(blocks: Sequence[Sequence[int]] | None, grid: Extents) -> tuple[int
     return tuple(sorted(set(found)))
 
 
-def _inputs(kernel: Kernel, args: tuple, constants: Mapping[str, Any]) -> dict[str, Any]:
+def _bytes_before(kernel: Kernel, packed: bytes) -> dict[str, bytes]:
+    """Return the bytes of the arrays of a launch, by the names of parameters and variables."""
+    places = dict(pointers(kernel, packed).items())
+    places |= {v.name: v.address for v in kernel.module.globals.values()}
+    found = {}
+    for name, address in places.items():
+        if address and (place := memory.allocation(address)) is not None:
+            nbytes = place[0] + place[1] - address
+            array = np.empty(nbytes, np.uint8)
+            memory.read(array, address, nbytes)
+            found[name] = array.tobytes()
+    return found
+
+
+def _inputs(kernel: Kernel, args: tuple) -> dict[str, Any]:
     """Return the arrays and numbers of a launch by name, as they are before it."""
     found: dict[str, Any] = {}
     for parameter, value in zip(kernel.parameters, args, strict=True):

@@ -17,7 +17,16 @@ from .formulas import cell_text
 from .recording import Event, Recording
 from .translation import Candidate, Row, Translation
 from .values import at_address, number, of_bits
-from .variables import Array, Constant, Memory, Number, Pointer, Structure, ValueType
+from .variables import (
+    Array,
+    Constant,
+    Memory,
+    Number,
+    Pointer,
+    Structure,
+    ValueType,
+    numbers_of,
+)
 
 _SPECIAL = {kind: name for name, kind in STATIC_KINDS.items()}
 _PTX_CODES = {
@@ -360,8 +369,7 @@ class ThreadLog:
 
     @property
     def memory(self) -> dict[int, tuple[list[int], list[int]]]:
-        """The bytes that the thread has stored in its local memory: entries and values by address.
-        """
+        """The bytes that the thread has stored in its local memory: entries and values by address."""
         if self._memory is None:
             self._memory = {}
             for at, (event, lane) in enumerate(self.entries):
@@ -458,15 +466,24 @@ class ThreadLog:
             return None
         return event.values[sum(r >= 0 for r in results[:element])][lane]
 
-    def _local_name(self, address: int, frame: Frame) -> tuple[str, Index, Number] | None:
-        """Return array, index and type of a cell of a local array, None for other local memory."""
+    def _local_name(
+        self, address: int, frame: Frame, only_arrays: bool = True
+    ) -> tuple[str, Index | None, Number] | None:
+        """Return array, index and type of a cell of a local array, None for other local memory.
+        only_arrays: without it also the name of a variable, with None for the index.
+        """
         for one in self.translation.variables_in(frame.function):
             for _, _, where in one.places:
                 if not isinstance(where, Memory):
                     continue
                 start = self._address_of(where, frame)
                 if start is not None and 0 <= address - start < one.kind.nbytes:
-                    return _cell_in(one.name, one.kind, address - start)
+                    found = _cell_in(one.name, one.kind, address - start)
+                    if found is None and not only_arrays:
+                        numbers = numbers_of(one.kind)
+                        code = next((c for at, _, c in numbers if at == address - start), "u1")
+                        found = one.name, None, Number(np.dtype(code))  # type: ignore
+                    return found
         return None
 
 

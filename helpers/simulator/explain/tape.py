@@ -17,7 +17,7 @@ import numpy as np
 
 from ..findings import Finding
 from ..launch_limits import Extents
-from .arrays import ArrayPlaces, Index
+from .arrays import ArrayPlace, ArrayPlaces, Index
 from .formulas import Formula, cell_text
 from .recording import Event, Recording
 from .steps import Access, Step, ThreadLog
@@ -60,6 +60,7 @@ class CellOrigin:
 
     array: str
     index: Index
+    member: str
     writers: list[Writer]
     formula: Formula
     value: Any
@@ -70,7 +71,7 @@ class CellOrigin:
         return self.formula.term_texts
 
     def __str__(self) -> str:
-        name = cell_text(self.array, self.index)
+        name = cell_text(self.array, self.index, self.member)
         text = str(self.formula)
         if text == f"{name} as before the launch":
             return f"{name} is as before the launch"
@@ -93,11 +94,12 @@ class Tape:
         arrays: ArrayPlaces,
         inputs: Mapping[str, Any],
         outputs: Mapping[str, np.ndarray],
+        before: Mapping[str, bytes],
         blocks: tuple[int, ...] | None,
     ):
         self.source, self.name = source, recording.kernel.name
         self.recording, self.arrays = recording, arrays
-        self.inputs, self.outputs = dict(inputs), dict(outputs)
+        self.inputs, self.outputs, self.before = dict(inputs), dict(outputs), dict(before)
         self.grid, self.block = recording.grid, recording.block
         self.findings: tuple[Finding, ...] = recording.report.findings
         self.completed = recording.report.completed
@@ -207,29 +209,40 @@ class Tape:
 
         return Provenance(self)
 
-    def cell(self, array: str, index: Index) -> CellOrigin:
-        """Return where the value of a cell comes from. index: as of an Access, or a NumPy index of
-        the array that was passed.
+    def cell(self, array: str, index: Index, member: str = "") -> CellOrigin:
+        """Return where the value of a cell comes from, after the launch; of shared memory, after
+        the last block that ran.
 
-        Raises ValueError for an array or a cell that the launch does not have.
+        index: of the array as it was passed (one number, or one for each axis), and of an array of
+        the source as it declares it; member: of a structure, by default its first number.
+        Raises ValueError for an array, a cell or a member that the launch does not have.
         """
         place = self.arrays.by_name.get(array)
         if place is None:
             known = ", ".join(one.name for one in self.arrays)
             raise ValueError(f"the launch has no array {array!r}: it has {known}")
-        index = self._own_index(array, index)
-        flat = place.flat(index)
-        if not 0 <= flat < place.count:
-            raise ValueError(f"{array} has {place.count} cells: there is no {array}[{index}]")
-        return self.provenance.cell(place, flat, index)
+        address = self._address(place, index)
+        if not place.start <= address < place.start + place.nbytes:
+            raise ValueError(f"{cell_text(array, index)} is not in {array}, of {place.count} cells")
+        if member:
+            if member not in place.members:
+                raise ValueError(f"{array} has no member {member!r}: {', '.join(place.members)}")
+            address += place.layout[place.members.index(member)][0]
+        return self.provenance.cell(place, address)
 
-    def _own_index(self, array: str, index: Any) -> Index:
-        if not isinstance(index, tuple):
-            return int(index)
-        index = tuple(int(k) for k in index)
-        place, given = self.arrays.by_name[array], self.inputs.get(array)
-        if len(place.extents) == len(index) > 1:
-            return index
-        if isinstance(given, np.ndarray) and given.ndim == len(index):
-            return int(np.ravel_multi_index(index, given.shape))
-        raise ValueError(f"{array} has no {len(index)} indices: give one number")
+    def _address(self, place: ArrayPlace, index: Index) -> int:
+        given = self.inputs.get(place.name)
+        width = place.element_bytes
+        if isinstance(index, tuple) and len(index) > 1:
+            index = tuple(int(k) for k in index)
+            shape = place.extents if len(place.extents) > 1 else getattr(given, "shape", ())
+            if len(shape) != len(index) or any(
+                not 0 <= k < n for k, n in zip(index, shape, strict=True)
+            ):
+                raise ValueError(f"{cell_text(place.name, index)} is not in {place.name}: {shape}")
+            flat = int(np.ravel_multi_index(index, shape))
+        else:
+            flat = int(index[0] if isinstance(index, tuple) else index)
+        if isinstance(given, np.ndarray) and len(place.extents) < 2:
+            width = given.itemsize
+        return place.start + flat * width

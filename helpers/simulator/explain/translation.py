@@ -26,6 +26,7 @@ from ..toolchain import CompileFailed
 from .variables import DebugVariables, LocatedVariable, Register, Where
 
 SLOT = np.dtype([("operand", "<i4"), ("bytes", "<u4")])
+_APPROXIMATIONS = {"copysign", "ex2", "lg2", "sin", "cos", "tanh"}
 _WITH_ADDRESSES = ("ld", "ldu", "st")
 
 
@@ -76,8 +77,9 @@ class Candidate:
 @dataclass(frozen=True)
 class FunctionCode:
     """One function of the program. symbol: its linker's name; first, end: its instructions;
-    local_bytes: of local memory; is_own: the source has it, and no header; parameter_offsets: place
-    and bytes of its results and its parameters in local memory.
+    local_bytes: of local memory; is_own: the source has it, and no header; is_mathematical: it is a
+    function of CUDA's library that approximates or works on the bits of floats, such as expf;
+    result_bytes, parameter_bytes: of each.
     """
 
     symbol: str
@@ -86,6 +88,7 @@ class FunctionCode:
     end: int
     local_bytes: int
     is_own: bool
+    is_mathematical: bool
     result_bytes: tuple[int, ...]
     parameter_bytes: tuple[int, ...]
     registers: dict[str, int]
@@ -224,6 +227,7 @@ class Translation:
                     first + len(piece.rows),
                     -(-piece.code.local_bytes // 16) * 16,
                     declared is not None and self.debug.is_own(declared),
+                    self._is_mathematical(function.name),
                     tuple(one.size for one in function.results),
                     tuple(one.size for one in function.parameters),
                     names,
@@ -231,6 +235,34 @@ class Translation:
                 )
             )
         return found
+
+    @cached_property
+    def _operations(self) -> dict[str, set[str]]:
+        """The machine's operations in each function, and those of the functions that it calls."""
+        names, rows = library.operation_names(), self.program.instructions["operation"]
+        found: dict[str, set[str]] = {}
+        callees: dict[str, set[str]] = {}
+        for piece in self.encoding.pieces:
+            numbers = rows[piece.start : piece.start + len(piece.rows)].tolist()
+            name = piece.code.function.name
+            found[name] = {names[k] for k in numbers}
+            callees[name] = piece.code.callees
+        for _ in found:
+            for name, called in callees.items():
+                for one in called:
+                    found[name] = found[name] | found.get(one, set())
+        return found
+
+    def _is_mathematical(self, symbol: str) -> bool:
+        if symbol == self.mangled or self.debug.functions.get(symbol) is not None:
+            return False
+        operations = self._operations[symbol]
+        roots = {one.partition(".")[0] for one in operations}
+        if roots & {"shfl", "vote", "match", "redux", "atom", "bar", "barrier"}:
+            return False
+        on_floats = any(one.endswith((".f32", ".f64")) for one in operations)
+        on_bits = bool(roots & {"and", "or", "xor", "lop3", "shl", "shr"})
+        return bool(roots & _APPROXIMATIONS) or (on_floats and on_bits)
 
     def function_at(self, pc: int) -> int:
         """Return the number of the function that has an instruction."""
@@ -274,8 +306,7 @@ class Translation:
         return [self.debug.inlined(one.symbol) for one in self.functions]
 
     def call_at(self, pc: int) -> str:
-        """Return the name of the source's function that is inlined at an instruction, "" without.
-        """
+        """Return the name of the source's function that is inlined at an instruction, "" without."""
         number = self.function_at(pc)
         code, found = self.functions[number], ""
         for name, begin, end in self._inlined[number]:
