@@ -6,19 +6,13 @@ variables of the source, and returns its Tape.
 
 from __future__ import annotations
 
+from .changes import Place, Redirect, Replace, Schedule, Turn
 from .formulas import Formula
 from .steps import Access, Decision, Step
 from .tape import CellOrigin, Tape, Writer
 from .translation import Barrier, NotRecorded
 
 __all__ = [
-    "Access",
-    "Barrier",
-    "CellOrigin",
-    "Decision",
-    "Formula",
-    "NotRecorded",
-    "Step",
-    "Tape",
-    "Writer",
-]
+    "Access", "Barrier", "CellOrigin", "Decision", "Formula", "NotRecorded", "Place", "Redirect",
+    "Replace", "Schedule", "Step", "Tape", "Turn", "Writer",
+]  # fmt: skip

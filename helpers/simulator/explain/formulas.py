@@ -286,7 +286,8 @@ class Formula:
         return None
 
     def leaves(self) -> set[Atom]:
-        """Return the atoms of the formula and of its functions' arguments, without the functions."""
+        """Return the atoms of the formula and of its functions' arguments, without the functions.
+        """
         found: set[Atom] = set()
         for monomial in self.terms:
             for atom in monomial:

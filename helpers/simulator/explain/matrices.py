@@ -190,13 +190,19 @@ def _matrix(
     return address
 
 
-            def _fragment_loaded(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) ->
-            None: shape = _form(row.operation) use, m, n, k, bits, _ = shape if event.values is None
-            or bits < 8: return address = _matrix(run, row, lanes, row.sources, shape) cells, each =
-            places(use, m, n, k, bits), max(32 // bits, 1) distinct = len(cells) // each for number,
-            register in enumerate(row.results): first = number % distinct * each for lane, one in
-            enumerate(lanes): parts = [run.load(address(*cells[first + p][lane]), bits // 8, None)
-            for p in range(each)] run.set(one, register, _joined(parts))
+def _fragment_loaded(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) -> None:
+    shape = _form(row.operation)
+    use, m, n, k, bits, _ = shape
+    if event.values is None or bits < 8:
+        return
+    address = _matrix(run, row, lanes, row.sources, shape)
+    cells, each = places(use, m, n, k, bits), max(32 // bits, 1)
+    distinct = len(cells) // each
+    for number, register in enumerate(row.results):
+        first = number % distinct * each
+        for lane, one in enumerate(lanes):
+            at = [address(*cells[first + p][lane]) for p in range(each)]
+            run.set(one, register, _joined([run.load(a, bits // 8, None) for a in at]))
 
 
 def _fragment_stored(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) -> None:
@@ -226,7 +232,7 @@ def _types(name: str) -> tuple[str, str, str, str] | None:
     """
     words = [one for one in name.split(".") if one in _BITS]
     shape = _SHAPE.search(name)
-    if shape is None or shape[0] == "m8n8k4" and "f64" not in words or "popc" in name:
+    if shape is None or (shape[0] == "m8n8k4" and "f64" not in words) or "popc" in name:
         return None
     if len(words) == 2:  # wmma of halves names the result and the addend only
         return words[0], "f16", "f16", words[1]

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..mangled import plain_name
 from ..ptx.opcodes import PARAM_SPACE, PARAMETER, TYPES
-from .arrays import ArrayPlace
 from . import copies, matrices
+from .arrays import ArrayPlace
 from .formulas import (
     Before,
     Cell,
@@ -164,8 +164,11 @@ class Provenance:
         """Return whether the array holds something else than the record says: what has stored it is
         not followed.
         """
-        value = self._value(place, address, code) return value is not None and value.tobytes() !=
-        bits.to_bytes(len(value.tobytes()), "little")
+        value = self._value(place, address, code)
+        if value is None:
+            return False
+        data = value.tobytes()
+        return data != bits.to_bytes(len(data), "little")
 
     def _final(self, place: ArrayPlace, address: int, nbytes: int, code: str) -> Formula:
         index, member, _ = place.cell(address)

@@ -16,7 +16,8 @@ from ..layouts import only_dtype
 from ..module import Kernel
 from ..numpy_arguments import Arguments
 from . import recording
-from .arrays import arrays_of
+from .arrays import Index, arrays_of
+from .changes import AddressOf, Change, Schedule, encoded
 from .recording import Wanted
 from .tape import Tape
 from .translation import Barrier, NotRecorded, recorded
@@ -34,13 +35,21 @@ def record_launch(
     time_limit: float | None,
     *,
     blocks: Sequence[Sequence[int]] | None = None,
+    changes: Sequence[Change] = (),
     barriers: Sequence[Barrier] = (),
+    schedule: Schedule | None = None,
+    until: tuple[str, Index] | None = None,
+    most_words: int = recording.MOST_WORDS,
 ) -> Tape:
     """Run and record one launch.
 
     blocks: the blocks to record, as triples, by default all; the others run, but what they do is
-    not on the tape; barriers: waits that the source does not have. The other arguments are those of
-    `helpers.simulator.record`. Raises NotRecorded.
+    not on the tape; changes: what is done otherwise than the source says; barriers: waits that the
+    source does not have; schedule: another order of the threads; until: array and index of a cell:
+    of a record that is cut, the last ones before the last store to it are kept; most_words: of 64
+    bits, in the record, past which its first ones are dropped. The other arguments are those of
+    `helpers.simulator.record`.
+    Raises NotRecorded, and ValueError for a change that cannot be made.
     """
     numbers = _numbers(blocks, grid)
     count = len(numbers) if numbers is not None else grid[0] * grid[1] * grid[2]
@@ -52,8 +61,24 @@ def record_launch(
             "some of them in blocks=[(0, 0, 0), ...]"
         )
     form = recorded(kernel, tuple(barriers))
-    wanted = Wanted(numbers)
+    translation, order = form.translation, schedule or Schedule()
+    assert translation is not None
+    if barriers and (changes or order.sides):
+        raise ValueError("barriers and changes cannot be combined: make one experiment of each")
     with Arguments(kernel, args, outputs) as packed:
+        starts = pointers(kernel, packed.buffer)
+        starts |= {v.name: v.address for v in kernel.module.globals.values()}
+        address_of = AddressOf(kernel, starts, form.program.dynamic_offset, form.shared)
+        rows, conditions = encoded(translation, changes, order.sides, grid, block, address_of)
+        wanted = Wanted(
+            numbers,
+            most_words,
+            _bytes_of(until, address_of) if until is not None else (0, 0),
+            rows,
+            conditions,
+            (order.warp, order.lanes),
+            _numbers(order.blocks, grid, in_order=True),
+        )
         inputs, before = _inputs(kernel, args), _bytes_before(kernel, packed.buffer)
         found = recording.run(
             form, packed.buffer, grid, block, shared, wanted, packed.outputs, time_limit
@@ -64,7 +89,17 @@ def record_launch(
         return Tape(kernel.compiled.source, found, arrays, inputs, after, before, numbers)
 
 
-def _numbers(blocks: Sequence[Sequence[int]] | None, grid: Extents) -> tuple[int, ...] | None:
+def _bytes_of(cell: tuple[str, Index], address_of: AddressOf) -> tuple[int, int]:
+    """Return address and bytes of a cell of global memory."""
+    address, base = address_of(*cell)
+    if base:
+        raise ValueError(f"until={cell!r}: give a cell of an array in global memory")
+    return address, 1
+
+
+def _numbers(
+    blocks: Sequence[Sequence[int]] | None, grid: Extents, in_order: bool = False
+) -> tuple[int, ...] | None:
     if blocks is None:
         return None
     found = []
@@ -73,7 +108,7 @@ def _numbers(blocks: Sequence[Sequence[int]] | None, grid: Extents) -> tuple[int
         if not all(0 <= k < n for k, n in zip((x, y, z), grid, strict=True)):
             raise ValueError(f"block {tuple(one)} is not in the grid {grid}")
         found.append(x + grid[0] * (y + grid[1] * z))
-    return tuple(sorted(set(found)))
+    return tuple(found) if in_order else tuple(sorted(set(found)))
 
 
 def _bytes_before(kernel: Kernel, packed: bytes) -> dict[str, bytes]:

@@ -25,7 +25,7 @@ CHANGE = np.dtype(
     [
         ("pc", "<i4"), ("kind", "<u4"), ("block", "<i8"), ("thread", "<i8"), ("nth", "<i8"),
         ("first_condition", "<u4"), ("condition_count", "<u4"), ("value", "<u8"),
-        ("element", "<u4"), ("reserved", "<u4"),
+        ("element", "<u4"), ("from", "<u4"),
     ]
 )  # fmt: skip
 CONDITION = np.dtype([("operand", "<i4"), ("bytes", "<u4"), ("value", "<u8")])

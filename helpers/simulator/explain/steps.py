@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,7 @@ from ..ptx.rows import STATIC_KINDS
 from .arrays import ArrayPlaces, Index
 from .formulas import cell_text
 from .recording import Event, Recording
-from .translation import Candidate, Row, Translation
+from .translation import Move, Row, TrackedVariable, Translation
 from .values import at_address, number, of_bits
 from .variables import (
     Array,
@@ -46,7 +46,7 @@ class Access:
     "global", "device", "constant", "shared" or "local"; is_store: also for an atomic, which
     is_atomic tells apart; value: what was loaded or stored, of an atomic its operand; line: of the
     source; at: its place in the order of the launch; is_inside: whether the index lies in the
-    array.
+    array; nth: the thread's nth time at this access, from 0.
     """
 
     array: str
@@ -61,6 +61,7 @@ class Access:
     member: str = ""
     is_atomic: bool = False
     is_inside: bool = True
+    nth: int = 0
     address: int = field(default=0, repr=False)
     nbytes: int = field(default=0, repr=False)
     row: Row | None = field(default=None, repr=False, compare=False)
@@ -89,12 +90,13 @@ class Frame:
     kernel; local: the address of its local memory.
     """
 
-    __slots__ = ("depth", "function", "local", "registers", "times")
+    __slots__ = ("depth", "function", "last", "local", "places", "registers")
 
     def __init__(self, function: int, depth: int, local: int):
         self.function, self.depth, self.local = function, depth, local
         self.registers: dict[int, tuple[list[int], list[int | None]]] = {}
-        self.times: dict[int, int] = {}
+        self.places: dict[int, tuple[list[int], list[Move]]] = {}  # of variables, by number
+        self.last = -1  # the instruction that ran last
 
     def set(self, register: int, at: int, bits: int | None) -> None:
         known = self.registers.get(register)
@@ -103,6 +105,11 @@ class Frame:
         else:
             known[0].append(at)
             known[1].append(bits)
+
+    def move(self, number: int, at: int, move: Move) -> None:
+        times, moves = self.places.setdefault(number, ([], []))
+        times.append(at)
+        moves.append(move)
 
     def bits(self, register: int, at: int) -> int | None:
         """Return what a register held before entry `at` of the thread, None for nothing."""
@@ -186,6 +193,7 @@ class ThreadLog:
         self._memory: dict[int, tuple[list[int], list[int]]] | None = None
         self.frames: list[Frame] = []  # by entry
         self._args: dict[int, list[int | None]] = {}
+        self._times = self._counted()
         self.steps = list(self._read())
 
     # ---- registers of the program that never change
@@ -200,10 +208,20 @@ class ThreadLog:
             return self.frames[at].bits(operand, at)
         return self.static(operand) if operand <= -2 else None
 
+    def _counted(self) -> list[int]:
+        """Return for each entry how often the thread has been at its instruction before."""
+        known: dict[int, int] = {}
+        found = []
+        for event, _ in self.entries:
+            if not event.finishes:
+                known[event.row.pc] = known.get(event.row.pc, -1) + 1
+            found.append(known.get(event.row.pc, 0))
+        return found
+
     # ---- steps
 
     def _read(self) -> Iterator[Step]:
-        functions = self.translation.functions
+        functions, moves_at = self.translation.functions, self.translation.moves_at
         frame = Frame(0, 0, self.local)
         stack = [frame]
         pending = -1  # a call by address, whose function the next instruction tells
@@ -219,6 +237,10 @@ class ThreadLog:
             if row.function != frame.function:  # the record begins inside a call
                 frame = self._resumed(stack, row.function)
             self.frames.append(frame)
+            for variable, move in moves_at.get(row.pc, ()):
+                if move.by_jump or frame.last == row.pc - 1 or frame.last < 0:
+                    frame.move(variable, at, move)
+            frame.last = row.pc
             code = functions[frame.function]
             is_visible = code.is_own or frame.depth == 0
             if id(frame) in open_steps and is_visible:
@@ -279,7 +301,7 @@ class ThreadLog:
         if step is None:
             return
         if event.decided is not None and row.operation == "bra":
-            nth = frame.times[row.pc] = frame.times.get(row.pc, -1) + 1
+            nth = self._times[at]
             taken = self._goes(event, lane)
             # The compiler negates the condition and jumps past what it guards.
             step.decisions.append(Decision(row.line, not taken, row.pc, nth, event.number))
@@ -306,11 +328,11 @@ class ThreadLog:
         for pc, at in moments:
             if self.translation.call_at(pc) != call:
                 continue
-            for candidate in self.translation.variables_at(pc):
-                variable = candidate.variable
+            for one in self.translation.variables_at(pc):
+                variable = one.variable
                 if variable.name in found or variable.line > step.line:
                     continue
-                value = self._value(candidate, frame, at)
+                value = self._value(one, frame, at)
                 if value is not None:
                     self._add(found, variable.name, value)
         return found
@@ -322,14 +344,29 @@ class ThreadLog:
             for member, inner in value.items():
                 ThreadLog._add(found, f"{name}.{member}", inner)
 
-    def _value(self, candidate: Candidate, frame: Frame, at: int) -> Any:
-        where, kind = candidate.where, candidate.variable.kind
+    def _value(self, one: TrackedVariable, frame: Frame, at: int) -> Any:
+        where, kind = one.where, one.variable.kind
+        bits: int | None
+        if where is None:
+            times, moves = frame.places.get(one.number, ((), ()))
+            k = bisect_right(times, at) - 1
+            if k < 0:
+                return None
+            where = moves[k].where
+            bits = self._bits_after(frame, moves[k], times[k], at)
+        else:
+            choice = self.translation.predicates[frame.function].get(one.register)
+            if choice is not None:
+                bits = frame.bits(choice.sources[2], at)
+                if bits is not None:
+                    bits = self.static(choice.sources[0 if bits & 1 else 1])
+            else:
+                bits = frame.bits(one.register, at) if one.register >= 0 else None
         if isinstance(where, Constant):
             return of_bits(where.value, kind, self.arrays)
         if isinstance(where, Memory):
             address = self._address_of(where, frame)
             return self._in_memory(address, kind, at) if address is not None else None
-        bits = frame.bits(candidate.register, at)
         if bits is None:
             return None
         if where.is_address:
@@ -341,6 +378,17 @@ class ThreadLog:
             data = bits.to_bytes(16, "little")
             return at_address(0, kind, lambda a, n: list(data[a : a + n]), self.arrays)
         return of_bits(bits, kind, self.arrays)
+
+    def _bits_after(self, frame: Frame, move: Move, begun: int, at: int) -> int | None:
+        """Return the bits of a variable before entry `at`, of which a register has had the value
+        since entry `begun`: what others have put there later is not its value.
+        """
+        times, values = frame.registers.get(move.register, ((), ()))
+        for k in range(bisect_left(times, at) - 1, -1, -1):
+            pc = self.entries[times[k]][0].row.pc
+            if times[k] < begun or move.begin <= pc < move.end:
+                return values[k]
+        return None
 
     def _address_of(self, where: Memory, frame: Frame) -> int | None:
         body = self.translation.encoding.pieces[frame.function].code.body
@@ -369,7 +417,8 @@ class ThreadLog:
 
     @property
     def memory(self) -> dict[int, tuple[list[int], list[int]]]:
-        """The bytes that the thread has stored in its local memory: entries and values by address."""
+        """The bytes that the thread has stored in its local memory: entries and values by address.
+        """
         if self._memory is None:
             self._memory = {}
             for at, (event, lane) in enumerate(self.entries):
@@ -456,7 +505,7 @@ class ThreadLog:
             value = number(bits, kind) if bits is not None else None
             yield Access(
                 array, index, is_store, value, space, row.line, event.number, self.block,
-                self.thread, member, is_atomic, inside, address, row.bytes, row, k,
+                self.thread, member, is_atomic, inside, self._times[at], address, row.bytes, row, k,
             )  # fmt: skip
 
     @staticmethod

@@ -18,9 +18,10 @@ import numpy as np
 from ..findings import Finding
 from ..launch_limits import Extents
 from .arrays import ArrayPlace, ArrayPlaces, Index
+from .changes import Turn
 from .formulas import Formula, cell_text
 from .recording import Event, Recording
-from .steps import Access, Step, ThreadLog
+from .steps import Access, Decision, Step, ThreadLog
 from .translation import NotRecorded
 
 
@@ -200,6 +201,18 @@ class Tape:
         ]
         return sorted(found, key=lambda one: (one.at, one.thread[::-1], one.element))
 
+    def turns(self, decision: Decision, values: Mapping[str, Any]) -> list[Turn]:
+        """Return the changes that turn a decision round wherever the variables have these values
+        before the step: each time that a recorded thread comes to it.
+        """
+        found = []
+        for b, t in self._entries:
+            for step in self.log(self._extents(b), self._thread(t)).steps:
+                for one in step.decisions:
+                    if one.pc == decision.pc and _agrees(step.before, values):
+                        found.append(Turn.of(step, one))
+        return found
+
     # ---- where values come from
 
     @cached_property
@@ -246,3 +259,7 @@ class Tape:
         if isinstance(given, np.ndarray) and len(place.extents) < 2:
             width = given.itemsize
         return place.start + flat * width
+
+
+def _agrees(variables: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    return all(name in variables and variables[name] == value for name, value in values.items())

@@ -8,7 +8,6 @@ register of the PTX, and the debug information says which variable that is.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -27,6 +26,7 @@ from .variables import DebugVariables, LocatedVariable, Register, Where
 
 SLOT = np.dtype([("operand", "<i4"), ("bytes", "<u4")])
 _APPROXIMATIONS = {"copysign", "ex2", "lg2", "sin", "cos", "tanh"}
+_DEBUG_LABELS = ("$L__tmp", "$L__func_")
 _WITH_ADDRESSES = ("ld", "ldu", "st")
 
 
@@ -64,14 +64,35 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A place of a variable at one instruction: the variable, and its register's number or where
-    else it is.
+class Move:
+    """A variable is in another place from an instruction on: `where`, and the number of its
+    register if it is one. It is there until `end`; by_jump: also for a thread that jumps to
+    `begin`.
+
+    Where the code of a block ends, the compiler's list of places is no longer right, or has none.
+    So a place counts for a thread only once it has come past its begin, and until the next one.
     """
 
-    variable: LocatedVariable
+    begin: int
+    end: int
+    by_jump: bool
     register: int
     where: Where
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedVariable:
+    """A variable of a function, visible from instruction `first` to `last`. It is in one place
+    (`where`, and the number of its register), or moves.
+    """
+
+    number: int
+    variable: LocatedVariable
+    first: int
+    last: int
+    register: int = -1
+    where: Where | None = None
+    moves: tuple[Move, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,7 +100,8 @@ class FunctionCode:
     """One function of the program. symbol: its linker's name; first, end: its instructions;
     local_bytes: of local memory; is_own: the source has it, and no header; is_mathematical: it is a
     function of CUDA's library that approximates or works on the bits of floats, such as expf;
-    result_bytes, parameter_bytes: of each.
+    result_bytes, parameter_bytes: of each; label_pcs: the instruction behind each label;
+    labels_behind: those that come after the label to which branches jump.
     """
 
     symbol: str
@@ -93,6 +115,7 @@ class FunctionCode:
     parameter_bytes: tuple[int, ...]
     registers: dict[str, int]
     label_pcs: dict[str, int]
+    labels_behind: frozenset[str]
 
 
 class Translation:
@@ -232,6 +255,7 @@ class Translation:
                     tuple(one.size for one in function.parameters),
                     names,
                     {label: first + rows[at] for label, at in body.label_places.items()},
+                    _labels_behind(body.label_places),
                 )
             )
         return found
@@ -289,16 +313,85 @@ class Translation:
         return self._variables[function]
 
     @cached_property
-    def _candidates(self) -> dict[int, list[Candidate]]:
+    def tracked(self) -> list[list[TrackedVariable]]:
+        """The variables of each function, with their places."""
+        return [
+            [self._tracked(code, k, one) for k, one in enumerate(variables)]
+            for code, variables in zip(self.functions, self._variables, strict=True)
+        ]
+
+    @staticmethod
+    def _tracked(code: FunctionCode, number: int, one: LocatedVariable) -> TrackedVariable:
+        def pc(label: str, other: int) -> int:
+            return code.label_pcs.get(label, other) if label else other
+
+        def register(where: Where) -> int:
+            return code.registers.get(where.name, -1) if isinstance(where, Register) else -1
+
+        first, last = pc(one.begin, code.first), pc(one.end, code.end)
+        if len(one.places) == 1 and not one.places[0][0]:
+            where = one.places[0][2]
+            return TrackedVariable(number, one, first, last, register(where), where)
+        moves = tuple(
+            Move(
+                pc(begin, code.first), pc(end, code.end), begin in code.labels_behind,
+                register(where), where,
+            )
+            for begin, end, where in one.places
+        )  # fmt: skip
+        return TrackedVariable(number, one, first, last, moves=moves)
+
+    @cached_property
+    def predicates(self) -> list[dict[int, Row]]:
+        """For each function the registers that only hold whether a predicate is true, with the
+        instruction that sets them. The compiler puts it where the value is used, so that a variable
+        of type bool has its value before its register has it.
+        """
+        found: list[dict[int, Row]] = [{} for _ in self.functions]
+        defined: list[dict[int, int]] = [{} for _ in self.functions]
+        for row in self.rows:
+            for register in row.results:
+                known = defined[row.function]
+                known[register] = known.get(register, 0) + 1
+                is_choice = row.operation.startswith("selp") and max(row.sources[:2]) <= -2
+                if is_choice and row.sources[2] >= 0:
+                    found[row.function][register] = row
+        return [
+            {register: row for register, row in rows.items() if counts[register] == 1}
+            for rows, counts in zip(found, defined, strict=True)
+        ]
+
+    @cached_property
+    def moves_at(self) -> dict[int, list[tuple[int, Move]]]:
+        """The variables that are in another place from an instruction on: their numbers and moves.
+        """
+        found: dict[int, list[tuple[int, Move]]] = {}
+        for variables in self.tracked:
+            for one in variables:
+                for move in one.moves:
+                    found.setdefault(move.begin, []).append((one.number, move))
+        return found
+
+    @cached_property
+    def _visible_at(self) -> dict[int, list[TrackedVariable]]:
         return {}
 
-    def variables_at(self, pc: int) -> list[Candidate]:
-        """Return the variables that are visible when an instruction is about to run, with the place
-        of each: of two with one name only the inner one.
+    def variables_at(self, pc: int) -> list[TrackedVariable]:
+        """Return the variables that are visible when an instruction is about to run: of two with
+        one name only the inner one.
         """
-        known = self._candidates
+        known = self._visible_at
         if pc not in known:
-            known[pc] = list(self._visible(pc))
+            call = self.call_at(pc)
+            best: dict[str, TrackedVariable] = {}
+            for one in self.tracked[self.function_at(pc)]:
+                variable = one.variable
+                if variable.call != call or not one.first <= pc < one.last:
+                    continue
+                inner = best.get(variable.name)
+                if inner is None or inner.variable.depth <= variable.depth:
+                    best[variable.name] = one
+            known[pc] = list(best.values())
         return known[pc]
 
     @cached_property
@@ -306,38 +399,14 @@ class Translation:
         return [self.debug.inlined(one.symbol) for one in self.functions]
 
     def call_at(self, pc: int) -> str:
-        """Return the name of the source's function that is inlined at an instruction, "" without."""
+        """Return the name of the function of the source that is inlined at an instruction, or "".
+        """
         number = self.function_at(pc)
         code, found = self.functions[number], ""
         for name, begin, end in self._inlined[number]:
-            if self._covers(code, begin, end, pc):
+            if code.label_pcs.get(begin, code.end) <= pc < code.label_pcs.get(end, code.first):
                 found = name
         return found
-
-    def _visible(self, pc: int) -> Iterable[Candidate]:
-        number = self.function_at(pc)
-        code, call = self.functions[number], self.call_at(pc)
-        best: dict[str, Candidate] = {}
-        for variable in self._variables[number]:
-            if variable.call != call:
-                continue
-            if not self._covers(code, variable.begin, variable.end, pc):
-                continue
-            for begin, end, where in variable.places:
-                if not self._covers(code, begin, end, pc):
-                    continue
-                register = code.registers.get(where.name, -1) if isinstance(where, Register) else -1
-                key = variable.name
-                if key not in best or best[key].variable.depth <= variable.depth:
-                    best[key] = Candidate(variable, register, where)
-                break
-        return best.values()
-
-    @staticmethod
-    def _covers(code: FunctionCode, begin: str, end: str, pc: int) -> bool:
-        first = code.label_pcs.get(begin, code.first) if begin else code.first
-        last = code.label_pcs.get(end, code.end) if end else code.end
-        return first <= pc < last
 
     # ---- what the machine is to record
 
@@ -377,6 +446,19 @@ class Translation:
 
     def _own_slots(self, function: int) -> list[int]:
         return own_slots(self.encoding.pieces[function].code.widths)[0].tolist()
+
+
+def _labels_behind(places: dict[str, int]) -> frozenset[str]:
+    """Return the labels of debug information that stand behind all others at their statement."""
+    last: dict[int, int] = {}
+    order = {label: k for k, label in enumerate(places)}
+    for label, at in places.items():
+        if not label.startswith(_DEBUG_LABELS):
+            last[at] = max(order[label], last.get(at, -1))
+    return frozenset(
+        label for label, at in places.items()
+        if label.startswith(_DEBUG_LABELS) and last.get(at, -1) >= 0 and order[label] > last[at]
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

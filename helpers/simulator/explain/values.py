@@ -23,7 +23,7 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class DevicePointer:
-    """A pointer: the array that it points into, "" if into none, the index there, and the address."""
+    """A pointer: the array that it points into ("" if into none), the index there, the address."""
 
     array: str
     index: int | tuple[int, ...] | None

@@ -32,6 +32,13 @@ void set_value(Warp& warp, std::int32_t operand, std::uint32_t bytes, int lane,
     }
 }
 
+// Returns from where the address of a change counts.
+std::uint64_t start_of(const Worker& w, const Warp& warp, std::uint32_t from, int lane) {
+    return from == OF_SHARED  ? window_of(w)
+           : from == OF_LOCAL ? reinterpret_cast<std::uint64_t>(warp.local_of(lane))
+                              : 0;
+}
+
 }    // namespace
 
 void Recorder::begin_launch(const Recording& recording, std::uint32_t instructions) {
@@ -85,15 +92,16 @@ std::uint32_t Recorder::begin(Worker& w, Warp& warp, const Instruction& i, std::
             } else if (change.kind == REDIRECT && i.operand[0] >= 0) {
                 const std::uint32_t bytes = i.flags & ADDRESS_32 ? 4 : 8;
                 const std::uint64_t window = i.space == SHARED_SPACE ? window_of(w) : 0;
-                const std::uint64_t base =
-                    change.value - window - static_cast<std::uint64_t>(i.immediate);
                 const std::uint32_t others = changed_lanes(w, warp, change, k, lanes);
                 if (others != 0 && !redirected_)
                     for (int lane = 0; lane < WARP_SIZE; ++lane)
                         bases_[lane] = value_of(warp, i.operand[0], bytes, lane);
                 redirected_ |= others != 0;
-                for_lanes(others,
-                          [&](int lane) { set_value(warp, i.operand[0], bytes, lane, base); });
+                for_lanes(others, [&](int lane) {
+                    const std::uint64_t to = change.value + start_of(w, warp, change.from, lane);
+                    set_value(warp, i.operand[0], bytes, lane,
+                              to - window - static_cast<std::uint64_t>(i.immediate));
+                });
             }
         }
     open_ = false;

@@ -44,6 +44,8 @@ enum ChangeKind : std::uint32_t {
     OTHER_SIDE_FIRST,    // a branch: the lanes that jump run before the others
 };
 
+enum AddressBase : std::uint32_t { ABSOLUTE = 0, OF_SHARED, OF_LOCAL };
+
 // What is done otherwise than the program says, at one instruction.
 struct Change {
     std::int32_t pc;
@@ -52,7 +54,7 @@ struct Change {
     std::int64_t nth;    // the thread's nth time at the instruction, from 0; -1: each time
     std::uint32_t first_condition, condition_count;    // all of them must hold
     std::uint64_t value;
-    std::uint32_t element, reserved;
+    std::uint32_t element, from;    // from: AddressBase, of `value`
 };
 
 // What is recorded, and what is changed. first: by instruction, its first entry of `slots`;
