@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -45,6 +47,11 @@ __all__ = [
     "CompileFailed", "Finding", "LineTraffic", "Profile", "Request", "Requests", "activate",
     "check", "execute", "profile", "record", "turns",
 ]
+
+
+# A launch with findings of at most so many threads, with arrays of so many bytes, is recorded for
+# at most so many seconds when somebody asks for their values.
+_RECORD_THREADS, _RECORD_BYTES, _RECORD_S = 1 << 12, 1 << 20, 5.0
 
 
 def activate() -> None:
@@ -210,6 +217,8 @@ def _launch(
                     f"there is no translation of {name} that keeps the loops of its source"
                 )
             kernel = kernel.rehearsal
+        is_small = "races" in observe and _is_small(args, blocks, threads)
+        given = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args if is_small)
         with Arguments(kernel, args, outputs) as packed:
             try:
                 report = run_launch(
@@ -219,7 +228,24 @@ def _launch(
                 packed.copy_back()
             except LaunchFault as fault:
                 report = fault.report
+        if is_small and report.findings:
+            from .explain.finding_values import with_values
+
+            again = functools.partial(
+                record, source, name, *given, grid=blocks, block=threads,
+                shared=more.get("shared", 0), options=options, constants=constants,
+                outputs=outputs, time_limit=_RECORD_S,
+            )  # fmt: skip
+            report = dataclasses.replace(report, findings=with_values(report.findings, again))
         return report, kernel, blocks, threads
+
+
+def _is_small(args: tuple, grid: Extents, block: Extents) -> bool:
+    """Return whether a launch is recorded when somebody asks for the values of its findings."""
+    nbytes = sum(a.nbytes for a in args if isinstance(a, np.ndarray))
+    is_of_arrays = all(isinstance(a, np.ndarray | np.generic) for a in args)
+    count = math.prod(grid) * math.prod(block)
+    return is_of_arrays and nbytes <= _RECORD_BYTES and count <= _RECORD_THREADS
 
 
 @contextlib.contextmanager

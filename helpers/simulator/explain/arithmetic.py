@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..ptx.opcodes import ROUND_INTEGER, SATURATE
 from .formulas import Cell, Formula, Function, Number, Packed, largest_or_smallest, limited
+from .ptx_types import is_float, value_of
 
 if TYPE_CHECKING:
     from .provenance import Form, Provenance, _Lane
@@ -44,7 +45,7 @@ def compute(run: Provenance, lane: _Lane, row: Row, observed: list[int]) -> Form
             enumerate(row.sources)]  # fmt: skip
     result_type = _wide(type) if "wide" in rest else type
     return combined(
-        root, rest, type, result_type, args, row.flags, _value(observed[0], result_type)
+        root, rest, type, result_type, args, row.flags, value_of(observed[0], result_type)
     )
 
 
@@ -58,7 +59,7 @@ def combined(
     value: Number,
 ) -> Formula:
     """Return the formula of an operation by its name: root.rest; value: its result."""
-    real = _is_float(type)
+    real = is_float(type)
     if flags & SATURATE and real:
         return _function(f"{root}.sat", args, type, value)
     if root in ("add", "sub"):
@@ -118,24 +119,12 @@ def _wide(type: str) -> str:
     return f"{type[0]}{2 * int(type[1:])}"
 
 
-def _is_float(type: str) -> bool:
-    from .provenance import is_float
-
-    return is_float(type)
-
-
-def _value(bits: int, type: str) -> Number:
-    from .provenance import value_of
-
-    return value_of(bits, type)
-
-
 def _form(run: Provenance, lane: _Lane, operand: int) -> Form:
     return lane.stack[-1].forms.get(operand) if operand >= 0 else None
 
 
 def _function(name: str, args: Iterable[Formula], type: str, value: Number) -> Formula:
-    return limited(Formula.of(Function(name, tuple(args), type, value), _is_float(type)), value)
+    return limited(Formula.of(Function(name, tuple(args), type, value), is_float(type)), value)
 
 
 def _constant(one: Formula) -> Number | None:
@@ -162,19 +151,19 @@ def _converted(run: Provenance, lane: _Lane, row: Row, types: list[str], bits: i
     if to in _PAIRS:  # two floats become a pair of halves: the first is the upper one
         high, low = (run.formula_of(lane, one, "f32") for one in row.sources[:2])
         return Packed((low, high))
-    before = _value(run.bits_of(lane, operand), source)
-    after = _value(bits, to)
+    before = value_of(run.bits_of(lane, operand), source)
+    after = value_of(bits, to)
     if isinstance(form, Packed):
         return form if int(to[1:]) >= int(source[1:]) else form.parts[0]
     arg = run.formula_of(lane, operand, source)
-    if _is_float(source) and _is_float(to):
+    if is_float(source) and is_float(to):
         if row.flags & ROUND_INTEGER:
             return _function(_ROUNDINGS[row.flags & 3], [arg], to, after)
         return _function("saturate", [arg], to, after) if row.flags & SATURATE else arg
-    if _is_float(source):
+    if is_float(source):
         name = _ROUNDINGS[row.flags & 3] if row.flags & ROUND_INTEGER else "int"
         return _function(name, [arg], to, after)
-    if _is_float(to):
+    if is_float(to):
         return Formula(_fitting(arg, source, before).terms, True)
     if int(to[1:]) > int(source[1:]):
         return _fitting(arg, source, before)
@@ -237,13 +226,13 @@ def _in_pairs(
             form = _form(run, lane, source)
             part = form.parts[half] if isinstance(form, Packed) and len(form.parts) == 2 else None
             if isinstance(form, Formula):
-                part = _function(f"part {half}", [form], type, _value(bits, type))
+                part = _function(f"part {half}", [form], type, value_of(bits, type))
             args.append(
                 run._as(part, type, bits)
                 if part is not None
-                else Formula.constant(_value(bits, type))
+                else Formula.constant(value_of(bits, type))
             )
-        value = _value(observed[0] >> 16 * half & 0xFFFF, type)
+        value = value_of(observed[0] >> 16 * half & 0xFFFF, type)
         names = [one for one in rest if one not in _PAIRS]
         halves.append(combined(root, [*names, type], type, type, args, row.flags, value))
     return Packed(tuple(halves))
@@ -271,19 +260,19 @@ def updated(
     if type in _PAIRS:
         return _unknown_update(old, type)
     left = (
-        Formula.constant(_value(old_bits or 0, type), _is_float(type))
+        Formula.constant(value_of(old_bits or 0, type), is_float(type))
         if old is None
         else run._as(old, type, old_bits or 0)
     )
     right = run.formula_of(lane, source, type)
     new_bits = None
-    if old_bits is not None and not _is_float(type):
+    if old_bits is not None and not is_float(type):
         new_bits = _whole_update(name, type, old_bits, bits, 8 * row.bytes)
     if old is None and form is None and new_bits is not None:
         return None, new_bits
     if name == "add":
         return left.plus(right), new_bits
-    observed = _value(new_bits, type) if new_bits is not None else 0
+    observed = value_of(new_bits, type) if new_bits is not None else 0
     if name in ("min", "max"):
         return largest_or_smallest(name, (left, right), type, observed), new_bits
     return _function(name, (left, right), type, observed), new_bits
@@ -295,7 +284,7 @@ def _unknown_update(old: Form, type: str) -> tuple[Form, int | None]:
 
 
 def _whole_update(name: str, type: str, old: int, operand: int, bits: int) -> int | None:
-    a, b = _value(old, type), _value(operand, type)
+    a, b = value_of(old, type), value_of(operand, type)
     mask = (1 << bits) - 1
     found = {
         "add": lambda: a + b, "min": lambda: min(a, b), "max": lambda: max(a, b),
@@ -310,7 +299,7 @@ def reduced(row: Row, forms: list[Formula], bits: int) -> Formula:
     """Return the formula of a reduction over the lanes of a warp."""
     name = row.operation.split(".")[1]
     type = ("s32" if "s32" in row.operation else "u32") if "f32" not in row.operation else "f32"
-    value = _value(bits, type)
+    value = value_of(bits, type)
     if name == "add":
         total = Formula.constant(0, False)
         for one in forms:

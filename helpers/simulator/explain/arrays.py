@@ -13,7 +13,7 @@ from ..layouts import numbers_in
 from ..library import machine
 from .recording import Recording
 from .variables import Array as ArrayType
-from .variables import Pointer, ValueType, numbers_of
+from .variables import Memory, Pointer, ValueType, numbers_of
 
 Index = int | tuple[int, ...]
 
@@ -106,6 +106,13 @@ def arrays_of(recording: Recording, initial: dict[str, bool]) -> ArrayPlaces:
         if isinstance(one.kind, Pointer) and one.depth == 0
     }
     variables = {v.name: v for v in kernel.module.variables.values()}
+    kinds = {
+        where.symbol: one.kind
+        for number in range(len(translation.functions))
+        for one in translation.variables_in(number)
+        for _, _, where in one.places
+        if isinstance(where, Memory)
+    }
     ranks = {p.name: k for k, p in enumerate(kernel.parameters)}
     found = []
     for number, named in recording.report.arrays.items():
@@ -133,7 +140,7 @@ def arrays_of(recording: Recording, initial: dict[str, bool]) -> ArrayPlaces:
             ArrayPlace(
                 name, recording.shared + offset, nbytes, width,
                 variable.extents if is_known else (nbytes,), "shared", len(ranks) + 1,
-                *_numbers(_element(translation.debug.kind_of_symbol(symbol)),
+                *_numbers(_element(kinds.get(symbol) or translation.debug.kind_of_symbol(symbol)),
                           variable.layout if is_known else ""), False,
             )
         )  # fmt: skip

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..launch_limits import Extents
 from ..module import Kernel
+from .ptx_types import type_name
 from .recording import CHANGE, CONDITION, OTHER_SIDE_FIRST, REDIRECT, REPLACE, TURN
 from .steps import Access, Decision, Step
 from .translation import Translation
@@ -192,8 +193,6 @@ def _conditions(translation: Translation, place: Place) -> list[tuple[int, int, 
 
 
 def _bits(value: Any, row) -> int:
-    from .provenance import type_name
-
     type = type_name(row.type)
     codes = {"f16": "f2", "f32": "f4", "f64": "f8"}
     code = codes.get(type, f"{'i' if type[:1] == 's' else 'u'}{row.bytes}")

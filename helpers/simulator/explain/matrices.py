@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..ptx.opcodes import SHARED_SPACE
 from .formulas import Formula, Packed, limited
+from .ptx_types import is_float, value_of
 
 if TYPE_CHECKING:
     from .provenance import Form, Provenance, _Lane
@@ -93,8 +94,6 @@ def _joined(parts: list[Form]) -> Form:
 
 def _element(run: Provenance, lane: _Lane, operand: int, type: str, place: int) -> Formula:
     """Return the formula of an element, also that of a constant."""
-    from .provenance import is_float, value_of
-
     bits = _BITS[type]
     word = run.bits_of(lane, operand)
     own = word >> bits * place & ((1 << bits) - 1) if bits < 32 else word
@@ -179,9 +178,7 @@ def _matrix(
     by_rows = ".row." in row.operation
     rows, columns = (k if use == "b" else m), (k if use == "a" else n)
     start = _row_addresses(run, row, lanes[:1], sources[0])[0]
-    stride = (
-        run.bits_of(lanes[0], sources[1]) if len(sources) > 1 else columns if by_rows else rows
-    )
+    stride = run.bits_of(lanes[0], sources[1]) if len(sources) > 1 else columns if by_rows else rows
 
     def address(r: int, c: int) -> int:
         element = r * stride + c if by_rows else c * stride + r

@@ -8,30 +8,30 @@ is a constant, which the record has.
 from __future__ import annotations
 
 import functools
-import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..mangled import plain_name
-from ..ptx.opcodes import PARAM_SPACE, PARAMETER, TYPES
+from ..ptx.opcodes import PARAM_SPACE, PARAMETER
 from . import copies, matrices
-from .arrays import ArrayPlace
+from .arithmetic import compute, reduced, updated
+from .arrays import ArrayPlace, Index
 from .formulas import (
     Before,
     Cell,
     Formula,
     Function,
-    Number,
     Packed,
     Scalar,
     Unknown,
     Unset,
     cell_text,
 )
+from .ptx_types import is_float, type_name, value_of
 from .recording import Event
-from .steps import ThreadLog, passed, static_bits
+from .steps import ThreadLog, local_name, passed, static_bits
 from .translation import FunctionCode, Row
 from .values import number
 from .variables import Number as NumberType
@@ -40,33 +40,7 @@ from .variables import Pointer, Structure, numbers_of
 if TYPE_CHECKING:
     from .tape import CellOrigin, Tape
 
-_TYPE_NAMES = {number: name for name, number in TYPES.items()}
 Form = Formula | Packed | None
-
-
-def type_name(number: int) -> str:
-    """Return the name of a PTX type by the machine's number, "" if there is none."""
-    return _TYPE_NAMES.get(number, "")
-
-
-def value_of(bits: int, type: str) -> Number:
-    """Return the number that a register of a PTX type holds."""
-    width = int("".join(k for k in type if k.isdigit()) or 32)
-    if type == "f32":
-        return struct.unpack("<f", (bits & 0xFFFFFFFF).to_bytes(4, "little"))[0]
-    if type == "f64":
-        return struct.unpack("<d", bits.to_bytes(8, "little"))[0]
-    if type == "f16":
-        return struct.unpack("<e", (bits & 0xFFFF).to_bytes(2, "little"))[0]
-    if type == "bf16":
-        return struct.unpack("<f", ((bits & 0xFFFF) << 16).to_bytes(4, "little"))[0]
-    bits &= (1 << width) - 1
-    return bits - (1 << width) if type[:1] == "s" and bits >> (width - 1) else bits
-
-
-def is_float(type: str) -> bool:
-    """Return whether a PTX type is one of floats."""
-    return type[:1] == "f" or type[:2] == "bf" or type == "tf32"
 
 
 class _Frame:
@@ -114,7 +88,7 @@ class Provenance:
         self.stored: dict[tuple[int, int, int], Form] = {}
         self.loaded: dict[tuple[int, int, int], Form] = {}
         self.conditions: dict[tuple[int, int], tuple] = {}
-        self._cells: dict[int, Formula] = {}
+        self._cells: dict[int, tuple[int, Formula, int | None]] = {}
         self._lanes: dict[tuple[int, int], _Lane] = {}
         self._block = -1
         self._statics: dict[tuple[int, int, int], int] = {}
@@ -357,11 +331,13 @@ class Provenance:
         if place is None:
             return self._of_nothing(address, nbytes, bits)
         known = self._cells.get(address)
-        if known is not None and nbytes == place_bytes(place, address):
-            return known
+        if known is not None and known[0] == nbytes and bits in (None, known[2]):
+            return known[1]
         index, member, code = place.cell(address)
         if not code or int(code[1:]) != nbytes:
             return self._initial_of_pieces(place, address, nbytes, bits)
+        if bits is not None and self._initial_bits(address, nbytes) not in (None, bits):
+            return self._foreign(address, nbytes, bits)
         if place.has_value:
             cell = Cell(place.name, index, member, place.rank, address - place.start, code)
             found = Formula.of(cell, code[0] == "f")
@@ -370,7 +346,7 @@ class Provenance:
             found = Formula.of(Unset(place.name, index, member, value), code[0] == "f")
             if place.space == "shared":
                 return found  # the same address is another block's cell later
-        self._cells[address] = found
+        self._cells[address] = nbytes, found, self._initial_bits(address, nbytes)
         return found
 
     def _initial_of_pieces(
@@ -402,24 +378,27 @@ class Provenance:
             return Formula.of(Unset(name, None, "", 0)) if bits is not None else None
         return None
 
-    def _name_of_local(self, lane: _Lane, address: int):
-        log = self.tape.log(self.tape._extents(lane.block), self.tape._thread(lane.linear))
+    def _name_of_local(
+        self, lane: _Lane, address: int
+    ) -> tuple[str, Index | None, NumberType] | None:
         frame = lane.stack[-1]
-        for one in reversed(log.frames):
-            if one.function == frame.function and one.local == frame.local:
-                return log._local_name(address, one, only_arrays=False)
-        return None
+        return local_name(self.translation, frame.function, frame.local, address, False)
 
     # ---- reading the record
 
     def _run(self) -> None:
         functions = self.translation.functions
+        groups: dict[tuple, list[_Lane]] = {}
         for event in self.tape.events:
             if event.block != self._block:
                 self._block = event.block
                 self.of_block.clear()
             row = event.row
-            lanes = [self._lane(event, k) for k in range(len(event.lanes))]
+            key = event.block, event.warp, event.lanes
+            lanes = groups.get(key)
+            if lanes is None:
+                lanes = [self._lane(event, k) for k in range(len(event.lanes))]
+                groups[key] = lanes
             for lane in lanes:
                 frame = lane.stack[-1]
                 if row.function != frame.function or lane.pending:
@@ -484,10 +463,10 @@ class Provenance:
         for lane in lanes:
             frame = lane.stack[-1]
             local = frame.local + functions[frame.function].local_bytes
-            for address in [
-                a for a in self.of_block if local <= a < local + functions[number].local_bytes
-            ] if functions[number].local_bytes else ():  # fmt: skip
-                del self.of_block[address]
+            end = local + functions[number].local_bytes
+            if end > local and self._overlaps(self.of_block, local, end - local):
+                for address in range(local, end):
+                    self.of_block.pop(address, None)
             for actual, formal, nbytes in passed(row, False):
                 self._copy(frame.local + actual, local + formal, nbytes)
             call = frame.call
@@ -642,8 +621,6 @@ class Provenance:
             self._compute(lane, row, results, observed)
 
     def _compute(self, lane: _Lane, row: Row, results: list[int], observed: list[int]) -> None:
-        from .arithmetic import compute
-
         found = compute(self, lane, row, observed)
         if isinstance(found, list):
             for register, form in zip(results, found, strict=False):
@@ -667,6 +644,9 @@ class Provenance:
                 address, bits = event.addresses[j] + k * row.bytes, event.values[nth][j]
                 if row.space == PARAM_SPACE:
                     self.set(lane, register, self._parameter(address, row.bytes, bits))
+                    continue
+                if row.flags & PARAMETER and address not in self.of_block:
+                    self.set(lane, register, None)  # what the runtime's own functions return
                     continue
                 form = self.load(address, row.bytes, bits & ((1 << 8 * row.bytes) - 1))
                 if row.flags & PARAMETER and isinstance(form, Formula):
@@ -729,8 +709,6 @@ class Provenance:
                 )
 
     def _atomics(self, event: Event, row: Row, lanes: list[_Lane]) -> None:
-        from .arithmetic import updated
-
         assert event.addresses is not None
         if event.values is None:
             return
@@ -796,8 +774,6 @@ class Provenance:
                 lane.stack[-1].forms.pop(row.results[1], None)
 
     def _reductions(self, event: Event, row: Row, lanes: list[_Lane]) -> None:
-        from .arithmetic import reduced
-
         for lane in lanes if not event.finishes else ():
             lane.staged = self.formula_of(lane, row.sources[0], type_name(row.type))
         for lane in lanes:

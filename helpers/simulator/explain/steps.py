@@ -14,6 +14,7 @@ from ..ptx.opcodes import PARAM_SPACE
 from ..ptx.rows import STATIC_KINDS
 from .arrays import ArrayPlaces, Index
 from .formulas import cell_text
+from .ptx_types import type_name
 from .recording import Event, Recording
 from .translation import Move, Row, TrackedVariable, Translation
 from .values import at_address, number, of_bits
@@ -154,6 +155,10 @@ class Step:
     def before(self) -> dict[str, Any]:
         """The same before the step."""
         return self._log.variables(self, False)
+
+    def variables_at(self, access: Access) -> dict[str, Any]:
+        """Return the variables as they were when the step made one of its accesses."""
+        return self._log.variables(self, True, access.at)
 
     @property
     def accesses(self) -> list[Access]:
@@ -310,15 +315,21 @@ class ThreadLog:
 
     # ---- variables
 
-    def variables(self, step: Step, after: bool) -> dict[str, Any]:
+    def variables(self, step: Step, after: bool, number: int = -1) -> dict[str, Any]:
+        """Return the variables after a step or before it, or at the event with this number in it.
+        """
         frame, entries = step._frame, step._entries
         found: dict[str, Any] = {}
         own = [at for at in entries if self.frames[at] is frame]
+        if number >= 0:
+            own = [at for at in own if self.entries[at][0].number <= number] or own[:1]
         first, last = own[0], own[-1]
         moments: list[tuple[int, int]] = []  # an instruction, and before which entry
         if after:
             following = step._next if step._next >= 0 else last + 1
-            if step._next >= 0:
+            if number >= 0:
+                following = last
+            elif step._next >= 0:
                 moments.append((self.entries[step._next][0].row.pc, following))
             moments += [(self.entries[last][0].row.pc, following)]
             moments += [(self.entries[at][0].row.pc, at) for at in reversed(own[:-1])]
@@ -365,7 +376,7 @@ class ThreadLog:
         if isinstance(where, Constant):
             return of_bits(where.value, kind, self.arrays)
         if isinstance(where, Memory):
-            address = self._address_of(where, frame)
+            address = _address_of(self.translation, frame.function, frame.local, where)
             return self._in_memory(address, kind, at) if address is not None else None
         if bits is None:
             return None
@@ -388,16 +399,6 @@ class ThreadLog:
             pc = self.entries[times[k]][0].row.pc
             if times[k] < begun or move.begin <= pc < move.end:
                 return values[k]
-        return None
-
-    def _address_of(self, where: Memory, frame: Frame) -> int | None:
-        body = self.translation.encoding.pieces[frame.function].code.body
-        meaning = body.names.get(where.symbol)
-        if meaning is None:
-            meaning = next((v for v in body.variables if v.name == where.symbol), None)
-        space, offset = getattr(meaning, "space", ""), getattr(meaning, "offset", -1)
-        if space in ("local", "param") and offset >= 0:
-            return frame.local + offset + where.offset
         return None
 
     def _in_memory(self, address: int, kind: ValueType, at: int) -> Any:
@@ -485,7 +486,8 @@ class ThreadLog:
             else:
                 bits = self._loaded(event, lane, k)
             if is_local:
-                named = self._local_name(address, self.frames[at])
+                frame = self.frames[at]
+                named = local_name(self.translation, frame.function, frame.local, address)
                 if named is None:
                     continue
                 array, index, kind = named
@@ -515,25 +517,35 @@ class ThreadLog:
             return None
         return event.values[sum(r >= 0 for r in results[:element])][lane]
 
-    def _local_name(
-        self, address: int, frame: Frame, only_arrays: bool = True
-    ) -> tuple[str, Index | None, Number] | None:
-        """Return array, index and type of a cell of a local array, None for other local memory.
-        only_arrays: without it also the name of a variable, with None for the index.
-        """
-        for one in self.translation.variables_in(frame.function):
-            for _, _, where in one.places:
-                if not isinstance(where, Memory):
-                    continue
-                start = self._address_of(where, frame)
-                if start is not None and 0 <= address - start < one.kind.nbytes:
-                    found = _cell_in(one.name, one.kind, address - start)
-                    if found is None and not only_arrays:
-                        numbers = numbers_of(one.kind)
-                        code = next((c for at, _, c in numbers if at == address - start), "u1")
-                        found = one.name, None, Number(np.dtype(code))  # type: ignore
-                    return found
-        return None
+
+def local_name(
+    translation: Translation, function: int, local: int, address: int, only_arrays: bool = True
+) -> tuple[str, Index | None, Number] | None:
+    """Return array, index and type of a cell of a local array, None for other local memory.
+
+    function, local: number and local memory of the function that runs; only_arrays: without it also
+    the name of a variable, with None for the index.
+    """
+    for one in translation.variables_in(function):
+        for _, _, where in one.places:
+            if not isinstance(where, Memory):
+                continue
+            start = _address_of(translation, function, local, where)
+            if start is None or not 0 <= address - start < one.kind.nbytes:
+                continue
+            found = _cell_in(one.name, one.kind, address - start)
+            if found is None and not only_arrays:
+                numbers = numbers_of(one.kind)
+                code = next((c for at, _, c in numbers if at == address - start), "u1")
+                return one.name, None, Number(np.dtype(code))
+            return found
+    return None
+
+
+def _address_of(translation: Translation, function: int, local: int, where: Memory) -> int | None:
+    """Return the address of a variable in local memory, None for one that is elsewhere."""
+    offset = translation.local_offset(function, where.symbol)
+    return None if offset is None else local + offset + where.offset
 
 
 def _cell_in(name: str, kind: ValueType, offset: int) -> tuple[str, Index, Number] | None:
@@ -558,8 +570,6 @@ def _cell_in(name: str, kind: ValueType, offset: int) -> tuple[str, Index, Numbe
 
 
 def _ptx_number(row: Row) -> Number:
-    from .provenance import type_name
-
     return Number(_PTX_CODES.get(type_name(row.type), np.dtype(f"u{min(row.bytes, 8)}")))
 
 

@@ -8,6 +8,7 @@ print(tape.cell("P", 1))    # P[1] = N[0]*filter[0] + N[1]*filter[1] + N[2]*filt
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -102,12 +103,21 @@ class Tape:
         self.recording, self.arrays = recording, arrays
         self.inputs, self.outputs, self.before = dict(inputs), dict(outputs), dict(before)
         self.grid, self.block = recording.grid, recording.block
-        self.findings: tuple[Finding, ...] = recording.report.findings
         self.completed = recording.report.completed
         self.printed = recording.report.printed
         self.is_cut = recording.is_cut
         self._watched = blocks
         self._logs: dict[tuple[int, int], ThreadLog] = {}
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings of the recorded launch, with the values by which threads came to cells."""
+        from .finding_values import values_of
+
+        return tuple(
+            dataclasses.replace(one, values=values_of(one, self))
+            for one in self.recording.report.findings
+        )
 
     @property
     def why_cut(self) -> str:

@@ -312,6 +312,23 @@ class Translation:
         """Return all variables of a function, by its number."""
         return self._variables[function]
 
+    def local_offset(self, function: int, symbol: str) -> int | None:
+        """Return the offset of a symbol in the local memory of a function, None if it is not there.
+        """
+        known = self._local_offsets[function]
+        return known.get(symbol)
+
+    @cached_property
+    def _local_offsets(self) -> list[dict[str, int]]:
+        found = []
+        for piece in self.encoding.pieces:
+            body = piece.code.body
+            named = [*body.variables, *piece.code.function.parameters]
+            found.append(
+                {v.name: v.offset for v in named if v.space in ("local", "param") and v.offset >= 0}
+            )
+        return found
+
     @cached_property
     def tracked(self) -> list[list[TrackedVariable]]:
         """The variables of each function, with their places."""

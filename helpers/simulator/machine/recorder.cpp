@@ -118,12 +118,7 @@ std::uint32_t Recorder::begin(Worker& w, Warp& warp, const Instruction& i, std::
 
 void Recorder::open(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc,
                     std::uint32_t lanes, std::uint32_t flags) {
-    if (newer_.size() >= recording_.limit / 2) {
-        if (mark_in_older_ != 0) kept_.swap(older_), mark_in_kept_ = mark_in_older_;
-        cut_ |= !older_.empty();
-        older_.swap(newer_), newer_.clear();
-        mark_in_older_ = mark_in_newer_, mark_in_newer_ = 0;
-    }
+    if (newer_.size() >= recording_.limit / 3) drop_oldest();
     header_ = newer_.size(), open_ = true;
     std::uint64_t addresses[WARP_SIZE];
     if (recording_.has_addresses[pc]) {
@@ -133,6 +128,18 @@ void Recorder::open(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc
     newer_.push_back(static_cast<std::uint32_t>(pc) | std::uint64_t(lanes) << 32);
     newer_.push_back(warp.number | std::uint64_t(flags) << 16 | w.block_linear << 32);
     if (flags & HAS_ADDRESSES) for_lanes(lanes, [&](int lane) { newer_.push_back(addresses[lane]); });
+}
+
+// Makes room for more words, because a third of the limit is full.
+void Recorder::drop_oldest() {
+    if (mark_in_older_ != 0) {
+        kept_.swap(oldest_);
+        kept_.insert(kept_.end(), older_.begin(),
+                     older_.begin() + static_cast<std::ptrdiff_t>(mark_in_older_));
+    }
+    cut_ |= !oldest_.empty() || !kept_.empty();
+    oldest_.swap(older_), older_.swap(newer_), newer_.clear();
+    mark_in_older_ = mark_in_newer_, mark_in_newer_ = 0;
 }
 
 void Recorder::append_results(const Warp& warp, std::int32_t pc, std::uint32_t lanes) {
@@ -176,7 +183,7 @@ void Recorder::note_store(const Warp&, const std::uint64_t* addresses, std::uint
     for (std::uint32_t k = 0; k < count; ++k)
         if (addresses[k] < recording_.until + recording_.until_bytes &&
             recording_.until < addresses[k] + size)
-            mark_in_newer_ = newer_.size(), mark_in_older_ = 0, mark_in_kept_ = 0;
+            mark_in_newer_ = newer_.size(), mark_in_older_ = 0, kept_.clear();
 }
 
 void Recorder::add(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc,
@@ -206,11 +213,10 @@ const std::vector<std::uint64_t>& Recorder::words() {
     joined_ = true;
     if (cut_ && mark_in_newer_ != 0) newer_.resize(mark_in_newer_);
     if (cut_ && mark_in_older_ != 0) older_.resize(mark_in_older_), newer_.clear();
-    if (cut_ && mark_in_kept_ != 0) {
-        kept_.resize(mark_in_kept_);
-        older_.swap(kept_), newer_.clear();
-    }
-    newer_.insert(newer_.begin(), older_.begin(), older_.end());
-    older_.clear(), kept_.clear();
+    if (cut_ && !kept_.empty()) oldest_.swap(kept_), older_.clear(), newer_.clear();
+    oldest_.insert(oldest_.end(), older_.begin(), older_.end());
+    oldest_.insert(oldest_.end(), newer_.begin(), newer_.end());
+    newer_.swap(oldest_);
+    oldest_.clear(), older_.clear(), kept_.clear();
     return newer_;
 }

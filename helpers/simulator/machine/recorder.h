@@ -93,18 +93,20 @@ public:
 
 private:
     Recording recording_{};
-    std::vector<std::uint64_t> older_, newer_, kept_;
+    std::vector<std::uint64_t> oldest_, older_, newer_, kept_;    // in this order
     std::vector<std::uint8_t> is_changed_;    // by instruction
     std::unordered_map<std::uint64_t, std::int64_t> times_;    // of a thread at a change
     std::size_t header_ = 0;
     bool open_ = false, cut_ = false, joined_ = false;
-    // Words of older_ and newer_ up to the last store to `until`; 0: there was none.
-    std::size_t mark_in_older_ = 0, mark_in_newer_ = 0, mark_in_kept_ = 0;
+    // Words of older_ and newer_ up to the last store to `until`; 0: it is not there. kept_ has the
+    // words before one that is no longer there.
+    std::size_t mark_in_older_ = 0, mark_in_newer_ = 0;
     bool redirected_ = false;
     std::vector<std::uint64_t> bases_;    // of redirected lanes, to be put back
 
     void open(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
               std::uint32_t flags);
+    void drop_oldest();
     void append_results(const Warp& warp, std::int32_t pc, std::uint32_t lanes);
     void note_store(const Warp& warp, const std::uint64_t* addresses, std::uint32_t lanes,
                     std::uint32_t size);

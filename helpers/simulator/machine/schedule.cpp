@@ -29,6 +29,13 @@ bool part(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uin
           std::uint32_t rest) {
     if (w.observe & TRAFFIC) w.traffic.parted(static_cast<std::uint32_t>(pc), taken);
     Path& path = warp.path();
+    if (UNLIKELY(w.recorder != nullptr) && w.recorder->other_side_first(w, warp, pc, taken)) {
+        Path later = path;    // neither side waits for the other behind the branch
+        later.lanes = rest, later.pc = pc + 1;
+        path.lanes = taken, path.pc = i.target;
+        warp.paths.push_back(later);
+        return false;
+    }
     if (i.join >= 0 && join_pc(warp, path.join) != i.join)
         path.join = open_join(warp, Join::BRANCH_JOIN, i.join, path.join, path.lanes, path.frame);
     if (i.target == i.join) {
@@ -42,8 +49,6 @@ bool part(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uin
     Path other = path;
     other.lanes = taken, other.pc = i.target;
     path.lanes = rest, path.pc = pc + 1;
-    if (UNLIKELY(w.recorder != nullptr) && w.recorder->other_side_first(w, warp, pc, taken))
-        std::swap(path, other);
     warp.paths.push_back(other);
     return false;
 }
