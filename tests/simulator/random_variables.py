@@ -1,16 +1,32 @@
 """Random kernels with variables of many kinds, each of which prints the values of its variables.
 
 `draw(seed)` returns a source. A line `printf("@...")` of it prints block, thread, line and the
-values of the variables that are visible there. The kernels have no race and no undefined value: the
-same values must be on the record of the launch.
+values of the variables that are visible there. The kernels have no race and no undefined value.
+`compare(seed)` records a launch, and says where a variable on the tape differs from what printf has
+printed, and a formula from its cell. For many kernels:
+
+    python tests/simulator/random_variables.py 500
 """
 
 from __future__ import annotations
 
+import math
 import random
+import re
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from helpers import simulator
+from helpers.simulator.explain import Step, Tape
 
 THREADS, BLOCKS, CELLS = 64, 2, 32
+_THREADS_COMPARED = 10  # of all threads of a launch
+_PRINTED = re.compile(r"@(\d+) (\d+) (\d+) (.*)")
+_CELL = re.compile(r"([\w.]+?)(?:\[(\d+)\])?$")
 PARAMETERS = "float* out, int* counts, const float* x, const int* y, int n, float a"
 _FORMATS = {
     "int": "%d", "unsigned": "%u", "float": "%.9g", "double": "%.17g", "long long": "%lld",
@@ -42,7 +58,6 @@ class Writer:
         self.lines: list[str] = []
         self.indent = 0
         self.count = 0
-        self.probes = 0
 
     # ---- text
 
@@ -77,20 +92,32 @@ class Writer:
     def functions(self) -> None:
         self.put("__device__ __forceinline__ float blend(float p, float q, int c) {")
         self.put("    float r = p;")
-        self.put("    for (int m = 0; m < 2; ++m) r = c > m ? r + q : r - q;")
+        self.put("    for (int m = 0; m < 2; ++m) {")
+        self.put("        r = c > m ? r + q : r - q;")
+        self.seldom({"p": "float", "q": "float", "c": "int", "r": "float", "m": "int"})
+        self.put("    }")
         self.put("    return r;")
         self.put("}")
         self.put("__device__ __noinline__ int mixed(int p, const int* q, Pair& pair) {")
         self.put("    int r = p;")
         self.put("    pair.v += r & 7;")
         self.put("    while (r > 9) r -= 4;")
+        self.seldom({"p": "int", "r": "int", "pair.v": "int", "pair.u": "float"})
         self.put("    return r + q[pair.v & 31];")
         self.put("}")
         self.put("template <int W> __device__ float spread(const float* p, int at) {")
         self.put("    float r = 0;")
-        self.put("    for (int m = 0; m < W; ++m) r += p[(at + m) & 31] * (m + 1);")
+        self.put("    for (int m = 0; m < W; ++m) {")
+        self.put("        r += p[(at + m) & 31] * (m + 1);")
+        self.seldom({"at": "int", "r": "float", "m": "int"})
+        self.put("    }")
         self.put("    return r;")
         self.put("}")
+
+    def seldom(self, kinds: dict[str, str]) -> None:
+        """Put a probe of these variables into some of the kernels."""
+        if self.random.random() < 0.3:
+            self.prints(list(kinds.items()))
 
     # ---- statements
 
@@ -221,11 +248,11 @@ class Writer:
     def whole(self, scope: Scope, level: int = 0) -> str:
         if level > 1 or self.random.random() < 0.4:
             names = [n for n, k in scope.scalars.items() if k in _WHOLE]
-            choices = [self.random.choice(names), str(self.random.randint(0, 9)), "(int)threadIdx.x"]
-            choices += [f"y[({self.random.choice(names)}) & 31]"]
-            choices += [f"{n}[{self.random.randrange(e)}]" for n, (k, e) in scope.arrays.items()
-                        if k in _WHOLE]
-            choices += [f"{n}.v" for n in scope.structures] + [f"{n}.w[1]" for n in scope.structures]
+            choices = [self.random.choice(names), str(self.random.randint(0, 9))]
+            choices += ["(int)threadIdx.x", f"y[({self.random.choice(names)}) & 31]"]
+            choices += self.cells(scope, _WHOLE)
+            for name in scope.structures:
+                choices += [f"{name}.v", f"{name}.w[1]"]
             return self.random.choice(choices)
         left, right = self.whole(scope, level + 1), self.whole(scope, level + 1)
         sign = self.random.choice(["+", "-", "*", "&", "|", "^", "<<", ">>", "/", "%", "?"])
@@ -245,8 +272,7 @@ class Writer:
             whole = self.whole(scope, 2)
             choices = [self.random.choice(names), f"{self.random.randint(0, 9)}.5f", "a"]
             choices += [f"x[({whole}) & 31]", f"(float)(({whole}) & 31)"]
-            choices += [f"{n}[{self.random.randrange(e)}]" for n, (k, e) in scope.arrays.items()
-                        if k == "float"]
+            choices += self.cells(scope, ("float",))
             choices += [f"{n}.u" for n in scope.structures]
             return self.random.choice(choices)
         left, right = self.real(scope, level + 1), self.real(scope, level + 1)
@@ -260,6 +286,14 @@ class Writer:
         if sign == "?":
             return f"(({self.condition(scope, level + 1)}) ? ({left}) : ({right}))"
         return f"(({left}) {sign} ({right}))"
+
+    def cells(self, scope: Scope, kinds: tuple[str, ...]) -> list[str]:
+        """Return a cell of each array of these types."""
+        return [
+            f"{name}[{self.random.randrange(extent)}]"
+            for name, (kind, extent) in scope.arrays.items()
+            if kind in kinds
+        ]
 
     def condition(self, scope: Scope, level: int = 0) -> str:
         one = f"({self.whole(scope, 2)}) {self.random.choice(['<', '>=', '==', '!='])} " \
@@ -276,14 +310,123 @@ class Writer:
             values += [(f"{name}[{k}]", kind) for k in range(extent)]
         for name in scope.structures:
             values += [(f"{name}.u", "float"), (f"{name}.v", "int"), (f"{name}.w[1]", "short")]
-        values = values[:4] + self.random.sample(values[4:], min(len(values) - 4, _MOST_PRINTED - 4))
-        self.probes += 1
+        more = min(len(values) - 4, _MOST_PRINTED - 4)
+        self.prints(values[:4] + self.random.sample(values[4:], more))
+
+    def prints(self, values: list[tuple[str, str]]) -> None:
+        """Put a line that prints these variables, with their types."""
         texts = " ".join(f"{name}={_FORMATS[kind]}" for name, kind in values)
         names = ", ".join(name for name, _ in values)
         line = len(self.lines) + 1
-        self.put(f'printf("@%d %d {line} {texts}\\n", blockIdx.x, t, {names});')
+        thread = "blockIdx.x, threadIdx.x"
+        self.put(f'printf("@%d %d {line} {texts}\\n", {thread}, {names});')
 
 
 def draw(seed: int) -> str:
     """Return the source of a kernel `k` with PARAMETERS."""
     return Writer(seed).source()
+
+
+# ---- the comparison
+
+
+def launch(source: str, seed: int) -> Tape:
+    """Record a launch of a drawn kernel."""
+    count, numbers = THREADS * BLOCKS, np.random.default_rng(seed)
+    x = numbers.integers(-8, 9, count).astype(np.float32)
+    y = numbers.integers(-20, 40, count).astype(np.int32)
+    out, counts = np.full(count, np.nan, np.float32), np.zeros(CELLS, np.int32)
+    return simulator.record(
+        source, "k", out, counts, x, y, np.int32(count), np.float32(3),
+        grid=(BLOCKS,), block=(THREADS,),
+    )  # fmt: skip
+
+
+def compare(seed: int) -> tuple[list[str], int, int]:
+    """Return where the tape of a kernel is wrong, and how many values of variables and how many
+    cells were compared.
+    """
+    source = draw(seed)
+    tape = launch(source, seed)
+    printed: dict[tuple[int, int], list[tuple[int, dict[str, str]]]] = {}
+    for line in tape.printed.splitlines():
+        if match := _PRINTED.match(line):
+            block, thread, at = (int(match[k]) for k in (1, 2, 3))
+            values = dict(one.split("=") for one in match[4].split(" "))
+            printed.setdefault((block, thread), []).append((at, values))
+    chosen = random.Random(seed).sample(sorted(printed), min(_THREADS_COMPARED, len(printed)))
+    wrong, variables = [], 0
+    for block, thread in chosen:
+        rows = printed[block, thread]
+        lines = {line for line, _ in rows}
+        steps = [s for s in tape.thread((block, 0, 0), (thread, 0, 0)) if s.line in lines]
+        where = f"seed {seed}, block {block}, thread {thread}"
+        if [s.line for s in steps] != [line for line, _ in rows]:
+            wrong.append(f"{where}: the tape has other steps than were printed")
+            continue
+        for step, (line, values) in zip(steps, rows, strict=True):
+            variables += 2 * len(values)
+            wrong += [f"{where}, line {line}: {one}" for one in _differences(step, values)]
+    wrong += [f"seed {seed}: {one}" for one in _wrong_formulas(tape)]
+    return wrong, variables, len(tape.outputs["out"]) + len(tape.outputs["counts"])
+
+
+def _differences(step: Step, printed: dict[str, str]) -> Iterator[str]:
+    """Yield the variables that are on the tape otherwise than printf has printed them."""
+    for name, text in printed.items():
+        match = _CELL.match(name)
+        assert match is not None
+        if match[1] in step.unknown:  # the compiler does not say where it is
+            continue
+        for when, found in (("before", step.before), ("after", step.variables)):
+            value: Any = found.get(match[1])
+            if value is not None and match[2] is not None:
+                value = value[int(match[2])]
+            if not _is_equal(value, text):
+                yield f"{name} is {value} {when} the step, and {text} was printed"
+
+
+def _is_equal(value: Any, text: str) -> bool:
+    if value is None or value is np.ma.masked:
+        return False
+    want, got = float(text), float(value)
+    if math.isnan(want):
+        return math.isnan(got)
+    # A float is printed with as many digits as tell it from every other one.
+    return np.float32(got) == np.float32(want) if isinstance(value, np.float32) else got == want
+
+
+def _wrong_formulas(tape: Tape) -> Iterator[str]:
+    """Yield the cells whose formula has another value than the cell."""
+    for name, array in tape.outputs.items():
+        if name not in ("out", "counts"):
+            continue
+        for k, cell in enumerate(array.tolist()):
+            formula = tape.cell(name, k).formula
+            value = formula.evaluate(tape.inputs)
+            if name == "counts":
+                good = float(value).is_integer() and (int(value) - cell) % 2**32 == 0
+            else:
+                both_nan = math.isnan(value) and math.isnan(cell)
+                good = both_nan or abs(value - cell) <= 1e-4 * max(1.0, abs(cell))
+            if not good:
+                yield f"{name}[{k}] is {cell}, and {formula} is {value}"
+
+
+def main(count: int) -> int:
+    """Compare so many kernels, and print what is wrong. Returns the exit status."""
+    totals, failed = [0, 0], 0
+    for seed in range(count):
+        wrong, *numbers = compare(seed)
+        totals = [a + b for a, b in zip(totals, numbers, strict=True)]
+        failed += bool(wrong)
+        print("\n".join(wrong[:4])) if wrong else None
+    print(
+        f"{count} kernels, {failed} of them wrong: {totals[0]:,} values of variables and "
+        f"{totals[1]:,} cells were compared"
+    )
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 20))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from .. import memory
 from ..layouts import numbers_in
-from ..library import machine
 from .recording import Recording
 from .variables import Array as ArrayType
-from .variables import Memory, Pointer, ValueType, numbers_of
+from .variables import Pointer, ValueType, numbers_of
 
 Index = int | tuple[int, ...]
 
@@ -68,7 +67,8 @@ class ArrayPlaces:
     """The arrays of a launch, by address and by name."""
 
     def __init__(self, arrays: Iterable[ArrayPlace]):
-        self._all = sorted(arrays, key=lambda one: one.start)
+        # Of two parameters with one array, the first names it.
+        self._all = sorted(arrays, key=lambda one: (one.start, -one.rank))
         self._starts = [one.start for one in self._all]
         self.by_name = {one.name: one for one in reversed(self._all)}
 
@@ -93,66 +93,69 @@ class ArrayPlaces:
         return iter(self._all)
 
 
-def arrays_of(recording: Recording, initial: dict[str, bool]) -> ArrayPlaces:
-    """Return the arrays of a recorded launch. initial: whether the array of a pointer parameter
-    holds values before the launch, by name.
+def arrays_of(
+    recording: Recording, starts: Mapping[str, int], initial: Mapping[str, bool]
+) -> ArrayPlaces:
+    """Return the arrays of a recorded launch.
+
+    starts: the addresses of the pointer parameters, by name; initial: whether their arrays hold
+    values before the launch.
     """
     kernel = recording.kernel
     translation = kernel.translation
     assert translation is not None
+    debug = translation.debug
     pointers = {
         one.name: one.kind.target
-        for one in translation.debug.of_function(kernel.mangled)
+        for one in debug.of_function(kernel.mangled)
         if isinstance(one.kind, Pointer) and one.depth == 0
     }
-    variables = {v.name: v for v in kernel.module.variables.values()}
-    kinds = {
-        where.symbol: one.kind
-        for number in range(len(translation.functions))
-        for one in translation.variables_in(number)
-        for _, _, where in one.places
-        if isinstance(where, Memory)
-    }
-    ranks = {p.name: k for k, p in enumerate(kernel.parameters)}
     found = []
-    for number, named in recording.report.arrays.items():
-        if named.space in ("shared", "local"):
+    for rank, parameter in enumerate(kernel.parameters):
+        address = starts.get(parameter.name, 0)
+        if (region := memory.region(address) if address else None) is None:
             continue
-        start = named.start or machine().halo_region_start(number)
-        name = named.name.split("=")[0]
-        kind, layout = pointers.get(name), ""
-        if name not in ranks and name in variables:
-            kind = _element(translation.debug.kind_of_symbol(variables[name].symbol))
-            layout = variables[name].layout
+        nbytes, width = region[0] + region[1] - address, parameter.element_bytes or 1
         found.append(
             ArrayPlace(
-                name, start + named.first_byte, named.nbytes, named.element_bytes or 1,
-                named.extents, named.space, ranks.get(name, len(ranks)),
-                *_numbers(kind, layout), initial.get(name, True),
+                parameter.name, address, nbytes, width, (nbytes // width,), "global", rank,
+                *_numbers(pointers.get(parameter.name), parameter.layout), initial[parameter.name],
+            )
+        )  # fmt: skip
+    rank = len(kernel.parameters)
+    for one in kernel.module.regions.values():
+        kind = _element(debug.kind_of_symbol(one.symbol)) or debug.kind_named(one.element)
+        found.append(
+            ArrayPlace(
+                one.name, one.address, one.nbytes, one.element_bytes or 1, one.extents, one.space,
+                rank, *_numbers(kind, one.layout), True,
             )
         )  # fmt: skip
     for variable, offset, nbytes in kernel.shared:
-        is_known = not isinstance(variable, str)
-        name = variable.name if is_known else variable
-        symbol = variable.symbol if is_known else variable
-        width = variable.element_bytes or 1 if is_known else 1
+        start, space = recording.shared + offset, "shared"
+        if isinstance(variable, str):  # the compiler does not describe it
+            found.append(
+                ArrayPlace(variable, start, nbytes, 1, (nbytes,), space, rank + 1, (), (), False)
+            )
+            continue
+        numbers = _numbers(debug.kind_named(variable.element), variable.layout)
         found.append(
             ArrayPlace(
-                name, recording.shared + offset, nbytes, width,
-                variable.extents if is_known else (nbytes,), "shared", len(ranks) + 1,
-                *_numbers(_element(kinds.get(symbol) or translation.debug.kind_of_symbol(symbol)),
-                          variable.layout if is_known else ""), False,
+                variable.name, start, nbytes, variable.element_bytes or 1, variable.extents, space,
+                rank + 1, *numbers, False,
             )
         )  # fmt: skip
-    if recording.dynamic_shared > 0:
+    if (nbytes := recording.dynamic_shared) > 0:
         known = next((v for v in kernel.dynamic if v.element_bytes), None)
-        width = known.element_bytes if known is not None else 1
+        name = "/".join(dict.fromkeys(v.name for v in kernel.dynamic)) or "dynamic shared memory"
+        start, width = recording.shared + kernel.program.dynamic_offset, 1
+        kind = None
+        if known is not None:
+            kind, width = debug.kind_named(known.element), known.element_bytes
         found.append(
             ArrayPlace(
-                "/".join(dict.fromkeys(v.name for v in kernel.dynamic)) or "dynamic shared memory",
-                recording.shared + kernel.program.dynamic_offset, recording.dynamic_shared, width,
-                (recording.dynamic_shared // width,), "shared", len(ranks) + 1,
-                *_numbers(None, known.layout if known is not None else ""), False,
+                name, start, nbytes, width, (nbytes // width,), "shared", rank + 1,
+                *_numbers(kind, ""), False,
             )
         )  # fmt: skip
     return ArrayPlaces(found)
@@ -176,10 +179,3 @@ def _numbers(
         "" if len(plain) == 1 else names[k] if k < len(names) else f"+{at}"
         for k, (at, _) in enumerate(plain)
     )
-
-
-def values_at(address: int, nbytes: int, dtype: np.dtype) -> np.ndarray:
-    """Return the values that the device has at an address."""
-    found = np.empty(nbytes // dtype.itemsize, dtype)
-    memory.read(found, address, found.nbytes)
-    return found

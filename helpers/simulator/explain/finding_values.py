@@ -1,6 +1,6 @@
 """The values of a finding: by which index, from which variables, a thread came to a cell.
 
-    reads N[-1]: cell = i - 1 + j = -1, with i = 0, j = 0
+reads N[-1]: cell = i - 1 + j = -1, with i = 0, j = 0
 """
 
 from __future__ import annotations

@@ -375,7 +375,10 @@ class Provenance:
                         value = number(bits or 0, named[2]).item()
                         is_real = named[2].dtype.kind == "f"
                         return Formula.of(Unset(named[0], named[1], "", value), is_real)
-            return Formula.of(Unset(name, None, "", 0)) if bits is not None else None
+            if bits is None:
+                return None
+            value = number(bits, NumberType(_dtype(f"i{nbytes}"))).item()
+            return Formula.of(Unset(name, None, "", value), False)
         return None
 
     def _name_of_local(

@@ -84,7 +84,7 @@ def record_launch(
             form, packed.buffer, grid, block, shared, wanted, packed.outputs, time_limit
         )
         initial = {p.name: not packed.starts_without_values(p.name) for p in kernel.parameters}
-        arrays = arrays_of(found, initial)
+        arrays = arrays_of(found, pointers(kernel, packed.buffer), initial)
         after = packed.arrays_after() | _device_arrays(kernel, args)
         return Tape(kernel.compiled.source, found, arrays, inputs, after, before, numbers)
 

@@ -156,6 +156,13 @@ class Step:
         """The same before the step."""
         return self._log.variables(self, False)
 
+    @property
+    def unknown(self) -> list[str]:
+        """The names of variables that the function has here, and of which the compiler does not say
+        where they are: some of type bool. They are not among the variables.
+        """
+        return self._log.unknown(self)
+
     def variables_at(self, access: Access) -> dict[str, Any]:
         """Return the variables as they were when the step made one of its accesses."""
         return self._log.variables(self, True, access.at)
@@ -316,8 +323,7 @@ class ThreadLog:
     # ---- variables
 
     def variables(self, step: Step, after: bool, number: int = -1) -> dict[str, Any]:
-        """Return the variables after a step or before it, or at the event with this number in it.
-        """
+        """Return the variables after a step or before it, or at the event with this number in it."""
         frame, entries = step._frame, step._entries
         found: dict[str, Any] = {}
         own = [at for at in entries if self.frames[at] is frame]
@@ -347,6 +353,14 @@ class ThreadLog:
                 if value is not None:
                     self._add(found, variable.name, value)
         return found
+
+    def unknown(self, step: Step) -> list[str]:
+        pc = self.entries[step._entries[-1]][0].row.pc
+        return [
+            one.variable.name
+            for one in self.translation.variables_at(pc)
+            if not one.variable.places and one.variable.line <= step.line
+        ]
 
     @staticmethod
     def _add(found: dict[str, Any], name: str, value: Any) -> None:
@@ -418,8 +432,7 @@ class ThreadLog:
 
     @property
     def memory(self) -> dict[int, tuple[list[int], list[int]]]:
-        """The bytes that the thread has stored in its local memory: entries and values by address.
-        """
+        """The bytes that the thread has stored in its local memory: entries and values by address."""
         if self._memory is None:
             self._memory = {}
             for at, (event, lane) in enumerate(self.entries):

@@ -242,7 +242,9 @@ class Tape:
         """
         place = self.arrays.by_name.get(array)
         if place is None:
-            known = ", ".join(one.name for one in self.arrays)
+            known = ", ".join(
+                one.name for one in sorted(self.arrays, key=lambda one: one.rank) if one.name[0] != "$"
+            )
             raise ValueError(f"the launch has no array {array!r}: it has {known}")
         address = self._address(place, index)
         if not place.start <= address < place.start + place.nbytes:

@@ -34,6 +34,12 @@ _REGISTER, _DEREFERENCE = 0x90, 0x06  # operations of a location
 _INTEGERS = {0x05: "i", 0x06: "i", 0x07: "u", 0x08: "u", 0x0D: "i", 0x10: "u"}
 _BOOLEAN = 0x02
 _MOST_BYTES = 4096  # of an array whose numbers are listed
+_NAMED = {
+    "float": "f4", "double": "f8", "char": "i1", "signed char": "i1", "unsigned char": "u1",
+    "short": "i2", "unsigned short": "u2", "int": "i4", "unsigned int": "u4", "unsigned": "u4",
+    "long": "i8", "unsigned long": "u8", "long long": "i8", "unsigned long long": "u8",
+    "bool": "bool", "__half": "f2", "half": "f2",
+}  # fmt: skip
 _HALVES = {"__half": "float16", "__half_raw": "float16"}
 _BFLOATS = ("__nv_bfloat16", "__nv_bfloat16_raw")
 
@@ -119,8 +125,8 @@ class LocatedVariable:
 
     line: of its declaration; begin, end: the labels of the code in which it is visible, "" for the
     whole function; depth: how many blocks are around it; places: labels between which it is
-    somewhere ("" for all code), and where; call: the name of the function inlined there that
-    declares it, "" for the function itself.
+    somewhere ("" for all code), and where, () if the compiler does not say; call: the name of the
+    function inlined there that declares it, "" for the function itself.
     """
 
     name: str
@@ -167,7 +173,7 @@ class DebugVariables(Dwarf):
             origin = self._referred(one, "DW_AT_abstract_origin") or one
             kind = self.kind_of(origin)
             places = tuple(self._places(one))
-            if kind is not None and places and _name(origin):
+            if kind is not None and _name(origin):
                 line = _number(origin, "DW_AT_decl_line")
                 yield LocatedVariable(_name(origin), kind, line, begin, end, depth, places, call)
         for block in self._inside(entry, *_BLOCKS):
@@ -254,6 +260,18 @@ class DebugVariables(Dwarf):
     def kind_of(self, entry: DIE) -> ValueType | None:
         """Return the type of a variable, a parameter or a member; None if it is not known."""
         return self._kind(self._plain(self._with_type(entry)), 0)
+
+    def kind_named(self, text: str) -> ValueType | None:
+        """Return the type with this name in the source, None if it is not known."""
+        plain = " ".join(w for w in text.split() if w not in ("const", "volatile"))
+        entry = self._by_name.get(plain)
+        known = self._kind(entry, 0) if entry is not None else None
+        return known or (Number(np.dtype(_NAMED[plain])) if plain in _NAMED else None)
+
+    @cached_property
+    def _by_name(self) -> dict[str, DIE]:
+        tags = ("DW_TAG_base_type", "DW_TAG_enumeration_type", *_STRUCTURES)
+        return {_name(e): e for e in self._entries.values() if e.tag in tags and _name(e)}
 
     def kind_of_symbol(self, symbol: str) -> ValueType | None:
         """Return the type of the variable with this symbol, None if there is none."""
