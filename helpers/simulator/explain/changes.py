@@ -213,10 +213,10 @@ class AddressOf:
     def __call__(self, array: str, index: int | tuple[int, ...]) -> tuple[int, int]:
         parameter = next((p for p in self._kernel.parameters if p.name == array), None)
         if array in self._starts:
-            variable = self._kernel.module.globals.get(array)
-            width = parameter.element_bytes if parameter is not None else variable.element_bytes
-            extents = () if variable is None else variable.extents
-            return self._starts[array] + _flat(index, extents, array) * (width or 1), _ABSOLUTE
+            one = parameter or self._kernel.module.globals[array]
+            extents = () if parameter is not None else self._kernel.module.globals[array].extents
+            flat = _flat(index, extents, array)
+            return self._starts[array] + flat * (one.element_bytes or 1), _ABSOLUTE
         for variable, offset, _ in self._shared:
             if not isinstance(variable, str) and variable.name == array:
                 flat = _flat(index, variable.extents, array)

@@ -111,9 +111,10 @@ class Evaluator:
                 return int(array[index])
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             values = [of(one) for one in node.args]
-            known = {"min": min, "max": max, "abs": abs}.get(node.func.id)
-            if known is not None and len(values) == (1 if known is abs else 2):
-                return known(*values)
+            if node.func.id in ("min", "max") and len(values) == 2:
+                return min(values) if node.func.id == "min" else max(values)
+            if node.func.id == "abs" and len(values) == 1:
+                return abs(values[0])
         raise NotEvaluated(ast.unparse(node))
 
     def _named(self, name: str, names: Mapping, builtins: Mapping, level: int) -> int:

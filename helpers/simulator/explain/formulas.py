@@ -292,7 +292,7 @@ class Formula:
         return None
 
     def leaves(self) -> set[Atom]:
-        """Return the atoms of the formula and of its functions' arguments, without the functions."""
+        """Return the atoms of the formula and of its functions' arguments, but no functions."""
         found: set[Atom] = set()
         for monomial in self.terms:
             for atom in monomial:

@@ -225,7 +225,7 @@ def _fragment_stored(run: Provenance, event: Event, row: Row, lanes: list[_Lane]
 
 
 def _types(name: str) -> tuple[str, str, str, str] | None:
-    """Return the types of the result, A, B and the addend; None for a product that is not followed."""
+    """Return the types of the result, A, B and the addend; None for what is not followed."""
     words = [one for one in name.split(".") if one in _BITS]
     shape = _SHAPE.search(name)
     if shape is None or (shape[0] == "m8n8k4" and "f64" not in words) or "popc" in name:

@@ -323,7 +323,7 @@ class ThreadLog:
     # ---- variables
 
     def variables(self, step: Step, after: bool, number: int = -1) -> dict[str, Any]:
-        """Return the variables after a step or before it, or at the event with this number in it."""
+        """Return the variables after a step, before it, or at the event with this number."""
         frame, entries = step._frame, step._entries
         found: dict[str, Any] = {}
         own = [at for at in entries if self.frames[at] is frame]
@@ -408,11 +408,13 @@ class ThreadLog:
         """Return the bits of a variable before entry `at`, of which a register has had the value
         since entry `begun`: what others have put there later is not its value.
         """
-        times, values = frame.registers.get(move.register, ((), ()))
-        for k in range(bisect_left(times, at) - 1, -1, -1):
-            pc = self.entries[times[k]][0].row.pc
-            if times[k] < begun or move.begin <= pc < move.end:
-                return values[k]
+        times, values = frame.registers.get(move.register, ([], []))
+        k = bisect_left(times, begun) - 1
+        if k >= 0:
+            return values[k]
+        # A parameter is in its register from the function's begin on, and is loaded a little later.
+        if times and times[0] < at and move.begin <= self.entries[times[0]][0].row.pc < move.end:
+            return values[0]
         return None
 
     def _in_memory(self, address: int, kind: ValueType, at: int) -> Any:
@@ -432,7 +434,7 @@ class ThreadLog:
 
     @property
     def memory(self) -> dict[int, tuple[list[int], list[int]]]:
-        """The bytes that the thread has stored in its local memory: entries and values by address."""
+        """What the thread has stored in its local memory: entries and values of each byte."""
         if self._memory is None:
             self._memory = {}
             for at, (event, lane) in enumerate(self.entries):
@@ -460,7 +462,7 @@ class ThreadLog:
             self._memory.pop(byte, None)
         for actual, formal, nbytes in passed(row, False):
             for k in range(nbytes):
-                times, values = self._memory.get(frame.local + actual + k, ((), ()))
+                times, values = self._memory.get(frame.local + actual + k, ([], []))
                 if times:
                     self._memory[to + formal + k] = ([at], [values[-1]])
 
@@ -561,7 +563,7 @@ def _address_of(translation: Translation, function: int, local: int, where: Memo
     return None if offset is None else local + offset + where.offset
 
 
-def _cell_in(name: str, kind: ValueType, offset: int) -> tuple[str, Index, Number] | None:
+def _cell_in(name: str, kind: ValueType, offset: int) -> tuple[str, Index | None, Number] | None:
     """Return array, index and type of a cell in a variable, None if it is in no array."""
     if isinstance(kind, Structure):
         for member, start, inner in kind.members:
@@ -574,11 +576,9 @@ def _cell_in(name: str, kind: ValueType, offset: int) -> tuple[str, Index, Numbe
         if isinstance(kind.element, Number):
             return name, own, kind.element
         if isinstance(kind.element, Structure):
-            inner = next(
-                ((m, k) for m, at, k in kind.element.members
-                 if at == rest and isinstance(k, Number)), None)  # fmt: skip
-            if inner is not None:
-                return f"{cell_text(name, own)}.{inner[0]}", None, inner[1]  # type: ignore
+            for member, at, number_kind in kind.element.members:
+                if at == rest and isinstance(number_kind, Number):
+                    return f"{cell_text(name, own)}.{member}", None, number_kind
     return None
 
 

@@ -243,7 +243,9 @@ class Tape:
         place = self.arrays.by_name.get(array)
         if place is None:
             known = ", ".join(
-                one.name for one in sorted(self.arrays, key=lambda one: one.rank) if one.name[0] != "$"
+                one.name
+                for one in sorted(self.arrays, key=lambda one: one.rank)
+                if not one.name.startswith("$")  # a text of printf
             )
             raise ValueError(f"the launch has no array {array!r}: it has {known}")
         address = self._address(place, index)

@@ -313,7 +313,7 @@ class Translation:
         return self._variables[function]
 
     def local_offset(self, function: int, symbol: str) -> int | None:
-        """Return the offset of a symbol in the local memory of a function, None if it is not there."""
+        """Return the offset of a symbol in a function's local memory, None if it is not there."""
         known = self._local_offsets[function]
         return known.get(symbol)
 
@@ -379,7 +379,7 @@ class Translation:
 
     @cached_property
     def moves_at(self) -> dict[int, list[tuple[int, Move]]]:
-        """The variables that are in another place from an instruction on: their numbers and moves."""
+        """The variables that are in another place from an instruction on, and their moves."""
         found: dict[int, list[tuple[int, Move]]] = {}
         for variables in self.tracked:
             for one in variables:
@@ -414,7 +414,7 @@ class Translation:
         return [self.debug.inlined(one.symbol) for one in self.functions]
 
     def call_at(self, pc: int) -> str:
-        """Return the name of the function of the source that is inlined at an instruction, or ""."""
+        """Return the function of the source that is inlined at an instruction, or ""."""
         number = self.function_at(pc)
         code, found = self.functions[number], ""
         for name, begin, end in self._inlined[number]:

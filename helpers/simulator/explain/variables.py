@@ -168,14 +168,13 @@ class DebugVariables(Dwarf):
     def _variables(
         self, entry: DIE, begin: str, end: str, depth: int, call: str | None
     ) -> Iterator[LocatedVariable]:
-        own = self._inside(entry, "DW_TAG_formal_parameter", "DW_TAG_variable")
-        for one in own if call is not None else ():
-            origin = self._referred(one, "DW_AT_abstract_origin") or one
-            kind = self.kind_of(origin)
-            places = tuple(self._places(one))
-            if kind is not None and _name(origin):
-                line = _number(origin, "DW_AT_decl_line")
-                yield LocatedVariable(_name(origin), kind, line, begin, end, depth, places, call)
+        for one in self._inside(entry, "DW_TAG_formal_parameter", "DW_TAG_variable"):
+            declared = self._referred(one, "DW_AT_abstract_origin") or one
+            name, kind = _name(declared), self.kind_of(declared)
+            if kind is None or not name or call is None:
+                continue
+            line, places = _number(declared, "DW_AT_decl_line"), tuple(self._places(one))
+            yield LocatedVariable(name, kind, line, begin, end, depth, places, call)
         for block in self._inside(entry, *_BLOCKS):
             first = self._label(block, "DW_AT_low_pc") or begin
             last = self._label(block, "DW_AT_high_pc") or end
