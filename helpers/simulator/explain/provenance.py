@@ -108,6 +108,11 @@ class Provenance:
         )
         self._handlers: dict[int, Callable | None] = {}
         self._parameters = list(self._parameter_numbers())
+        # Where the results of calls begin in the local memory of each function.
+        self._formals = [
+            sum(-(-n // 16) * 16 for n in (*one.result_bytes, *one.parameter_bytes)) if k else 0
+            for k, one in enumerate(self.translation.functions)
+        ]
         self._run()
 
     # ---- the result
@@ -652,17 +657,20 @@ class Provenance:
                     self.set(lane, register, None)  # what the runtime's own functions return
                     continue
                 form = self.load(address, row.bytes, bits & ((1 << 8 * row.bytes) - 1))
-                if row.flags & PARAMETER and isinstance(form, Formula):
-                    form = self._as_loaded(form, row)
+                frame = lane.stack[-1]
+                if row.flags & PARAMETER and address >= frame.local + self._formals[frame.function]:
+                    form = self._as_result(form, row)
                 self.loaded[event.number, lane.linear, k] = form
                 self.set(lane, register, form)
             nth += 1
 
     @staticmethod
-    def _as_loaded(form: Formula, row: Row) -> Formula:
+    def _as_result(form: Form, row: Row) -> Form:
         """Return the result of a function of the library, of which only the load of the caller
         tells whether it is a whole number.
         """
+        if not isinstance(form, Formula):
+            return form
         type, atom = type_name(row.type), form.atom
         if isinstance(atom, Function) and form.is_float != is_float(type) and type[0] in "su":
             return Formula(form.terms, False)

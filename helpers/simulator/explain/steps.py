@@ -108,7 +108,11 @@ class Frame:
             known[1].append(bits)
 
     def move(self, number: int, at: int, move: Move) -> None:
+        """Note that a variable, by its number, is in another place from entry `at` on."""
         times, moves = self.places.setdefault(number, ([], []))
+        written = self.registers.get(move.register)
+        if move.is_own and written is not None and (not times or written[0][-1] >= times[-1]):
+            at = written[0][-1] + 1
         times.append(at)
         moves.append(move)
 

@@ -71,6 +71,8 @@ class Move:
 
     Where the code of a block ends, the compiler's list of places is no longer right, or has none.
     So a place counts for a thread only once it has come past its begin, and until the next one.
+    is_own: no other variable is ever in this register. Then it is the variable's from the moment
+    when it is set; the compiler may say so a few instructions later.
     """
 
     begin: int
@@ -78,6 +80,7 @@ class Move:
     by_jump: bool
     register: int
     where: Where
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,13 +334,21 @@ class Translation:
     @cached_property
     def tracked(self) -> list[list[TrackedVariable]]:
         """The variables of each function, with their places."""
-        return [
-            [self._tracked(code, k, one) for k, one in enumerate(variables)]
-            for code, variables in zip(self.functions, self._variables, strict=True)
-        ]
+        found = []
+        for code, variables in zip(self.functions, self._variables, strict=True):
+            users: dict[str, set[int]] = {}
+            for k, one in enumerate(variables):
+                for _, _, where in one.places:
+                    if isinstance(where, Register):
+                        users.setdefault(where.name, set()).add(k)
+            shared = {name for name, numbers in users.items() if len(numbers) > 1}
+            found.append([self._tracked(code, k, one, shared) for k, one in enumerate(variables)])
+        return found
 
     @staticmethod
-    def _tracked(code: FunctionCode, number: int, one: LocatedVariable) -> TrackedVariable:
+    def _tracked(
+        code: FunctionCode, number: int, one: LocatedVariable, shared: set[str]
+    ) -> TrackedVariable:
         def pc(label: str, other: int) -> int:
             return code.label_pcs.get(label, other) if label else other
 
@@ -351,7 +362,7 @@ class Translation:
         moves = tuple(
             Move(
                 pc(begin, code.first), pc(end, code.end), begin in code.labels_behind,
-                register(where), where,
+                register(where), where, isinstance(where, Register) and where.name not in shared,
             )
             for begin, end, where in one.places
         )  # fmt: skip
