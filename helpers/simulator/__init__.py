@@ -143,7 +143,7 @@ def record(
 
     The arguments are those of `profile` and `check`, but the arrays stay unchanged: `Tape.outputs`
     has the results. The launch runs in the translation that a debugger gets, whose floats may be
-    rounded otherwise. more: blocks, changes, barriers, schedule and until of explain.record_launch.
+    rounded otherwise. time_limit: seconds, by default 5. more: blocks, changes, barriers, schedule and until of explain.record_launch.
 
     Raises explain.NotRecorded, which says why, for a launch that cannot be recorded; otherwise the
     exceptions of `profile`.
@@ -153,7 +153,7 @@ def record(
     blocks, threads = extents(grid, "grid"), extents(block, "block")
     with _loaded(source, name, options, constants, rehearses=False) as kernel:
         return record_launch(
-            kernel, args, blocks, threads, shared, outputs, time_limit, **more
+            kernel, args, blocks, threads, shared, outputs, time_limit or _RECORD_S, **more
         )
 
 
