@@ -143,7 +143,8 @@ def record(
 
     The arguments are those of `profile` and `check`, but the arrays stay unchanged: `Tape.outputs`
     has the results. The launch runs in the translation that a debugger gets, whose floats may be
-    rounded otherwise. time_limit: seconds, by default 5. more: blocks, changes, barriers, schedule and until of explain.record_launch.
+    rounded otherwise. time_limit: seconds, by default 5. more: blocks, changes, barriers, schedule
+    and until of explain.record_launch.
 
     Raises explain.NotRecorded, which says why, for a launch that cannot be recorded; otherwise the
     exceptions of `profile`.
