@@ -87,6 +87,20 @@ class LaunchRequest(ctypes.Structure):
         ("watched_block", c_uint64), ("undo", c_uint32), ("block_count", c_uint32), ("blocks",
         c_void_p),
         ("step_limit", c_uint64), ("stack_limit", c_uint64), ("stack_ends", c_uint32),
+        ("recording", c_void_p),
+    ]
+
+
+class Recording(ctypes.Structure):
+    """What a launch records, and what it does otherwise than its program says (machine/recorder.h).
+    """
+
+    _fields_ = [
+        ("first", c_void_p), ("slots", c_void_p), ("has_addresses", c_void_p),
+        ("watched", c_void_p), ("changes", c_void_p), ("conditions", c_void_p),
+        ("limit", c_uint64), ("until", c_uint64), ("until_bytes", c_uint64),
+        ("change_count", c_uint32), ("ahead_warp", c_uint32), ("ahead_lanes", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -141,7 +155,7 @@ INSTRUCTION_BYTES, FUNCTION_BYTES = 64, 32
 _SIZES = {
     "Instruction": INSTRUCTION_BYTES, "Function": FUNCTION_BYTES,
     **{s.__name__.strip("_"): ctypes.sizeof(s) for s in (_Static, Program, LaunchRequest,
-    RawFinding, Site, WatchedLane)},
+    RawFinding, Site, WatchedLane, Recording)},
 }
 
 _RESULTS_AND_ARGUMENTS = {
@@ -181,6 +195,7 @@ _RESULTS_AND_ARGUMENTS = {
     "halo_sectors_read": (c_uint64, []),
     "halo_sectors_written": (c_uint64, []),
     "halo_executed": (ctypes.POINTER(c_uint64), [c_void_p]),
+    "halo_recorded": (ctypes.POINTER(c_uint64), [c_void_p, c_void_p, c_void_p, c_void_p]),
     "halo_watched": (ctypes.POINTER(WatchedLane), [c_void_p]),
     "halo_shared_region": (c_uint32, [c_uint32]),
     "halo_local_region": (c_uint32, []),
@@ -294,7 +309,7 @@ def machine() -> ctypes.CDLL:
 
 
 def _require_same_sizes(library: ctypes.CDLL) -> None:
-    sizes = (c_uint32 * 8)()
+    sizes = (c_uint32 * len(_SIZES))()
     library.halo_sizes(sizes)
     library_sizes = dict(zip(_SIZES, sizes, strict=True))
     if library_sizes != _SIZES:
