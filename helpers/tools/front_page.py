@@ -134,7 +134,8 @@ def layers() -> tuple[Figure, str]:
         )
 
     figure, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
-    ticks, words = [], []
+    ticks: list[tuple[float, str]] = []
+    words: list[str] = []
     for layer in ("layer 1", "layer 2"):
         for numbers, (library, ours) in PAIRS.items():
             at = 2.6 * len(ticks)
