@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from .changes import Place, Redirect, Replace, Schedule, Turn
 from .formulas import Formula
+from .origins import CellOrigin, Writer
 from .steps import Access, Decision, Step
-from .tape import CellOrigin, Tape, Writer
+from .tape import Tape
 from .translation import Barrier, NotRecorded
 
 __all__ = [

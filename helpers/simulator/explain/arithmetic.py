@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from ..ptx.opcodes import ROUND_INTEGER, SATURATE
 from .formulas import Cell, Formula, Function, Number, Packed, largest_or_smallest, limited
+from .lanes import Follower, Form, Lane
 from .ptx_types import is_float, value_of
-
-if TYPE_CHECKING:
-    from .provenance import Form, Provenance, _Lane
-    from .translation import Row
+from .translation import Row
 
 _ROUNDINGS = ("rint", "int", "floor", "ceil")  # the lowest two flags of an instruction
 _PAIRS = {"f16x2": "f16", "bf16x2": "bf16"}
@@ -20,7 +17,7 @@ _UNARY = ("sqrt", "rsqrt", "rcp", "ex2", "lg2", "sin", "cos", "tanh", "not", "po
 _BINARY = ("rem", "and", "or", "xor", "shl", "shr")
 
 
-def compute(run: Provenance, lane: _Lane, row: Row, observed: list[int]) -> Form | list[Form]:
+def compute(run: Follower, lane: Lane, row: Row, observed: list[int]) -> Form | list[Form]:
     """Return the formula of an instruction's result, or those of all its results.
 
     observed: the bits of the results, as the machine computed them.
@@ -119,7 +116,7 @@ def _wide(type: str) -> str:
     return f"{type[0]}{2 * int(type[1:])}"
 
 
-def _form(run: Provenance, lane: _Lane, operand: int) -> Form:
+def _form(run: Follower, lane: Lane, operand: int) -> Form:
     return lane.stack[-1].forms.get(operand) if operand >= 0 else None
 
 
@@ -144,7 +141,7 @@ def _exact(found: Formula, type: str, value: Number, args: list[Formula]) -> For
 # ---- conversions
 
 
-def _converted(run: Provenance, lane: _Lane, row: Row, types: list[str], bits: int) -> Form:
+def _converted(run: Follower, lane: Lane, row: Row, types: list[str], bits: int) -> Form:
     to, source = (types[0], types[1]) if len(types) > 1 else (types[-1], types[-1])
     operand = row.sources[0]
     form = _form(run, lane, operand)
@@ -185,7 +182,7 @@ def _fitting(arg: Formula, type: str, value: Number) -> Formula:
 # ---- several values in one register
 
 
-def _pack(run: Provenance, lane: _Lane, row: Row) -> Form:
+def _pack(run: Follower, lane: Lane, row: Row) -> Form:
     parts: list[Formula | None] = []
     for source in row.sources:
         form = _form(run, lane, source)
@@ -193,7 +190,7 @@ def _pack(run: Provenance, lane: _Lane, row: Row) -> Form:
     return Packed(tuple(parts)) if any(one is not None for one in parts) else None
 
 
-def _unpack(run: Provenance, lane: _Lane, row: Row) -> list[Form]:
+def _unpack(run: Follower, lane: Lane, row: Row) -> list[Form]:
     form, count = _form(run, lane, row.sources[0]), len(row.results)
     found: list[Form] = []
     if isinstance(form, Packed) and len(form.parts) % count == 0:
@@ -209,8 +206,8 @@ def _unpack(run: Provenance, lane: _Lane, row: Row) -> list[Form]:
 
 
 def _in_pairs(
-    run: Provenance,
-    lane: _Lane,
+    run: Follower,
+    lane: Lane,
     row: Row,
     root: str,
     rest: list[str],
@@ -228,7 +225,7 @@ def _in_pairs(
             if isinstance(form, Formula):
                 part = _function(f"part {half}", [form], type, value_of(bits, type))
             args.append(
-                run._as(part, type, bits)
+                run.as_type(part, type, bits)
                 if part is not None
                 else Formula.constant(value_of(bits, type))
             )
@@ -242,7 +239,7 @@ def _in_pairs(
 
 
 def updated(
-    run: Provenance, lane: _Lane, row: Row, type: str, old: Form, old_bits: int | None, element: int
+    run: Follower, lane: Lane, row: Row, type: str, old: Form, old_bits: int | None, element: int
 ) -> tuple[Form, int | None]:
     """Return what an atomic stores: its formula, and its bits, None if they are not known."""
     name = row.operation.split(".")[1]
@@ -262,7 +259,7 @@ def updated(
     left = (
         Formula.constant(value_of(old_bits or 0, type), is_float(type))
         if old is None
-        else run._as(old, type, old_bits or 0)
+        else run.as_type(old, type, old_bits or 0)
     )
     right = run.formula_of(lane, source, type)
     new_bits = None

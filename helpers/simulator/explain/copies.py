@@ -5,12 +5,10 @@ waits for it, and not before.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .provenance import Provenance, _Lane
-    from .recording import Event
-    from .translation import Row
+from .lanes import Follower, Lane
+from .recording import Event
+from .translation import Row
 
 
 def handler(row: Row) -> Callable | None:
@@ -23,7 +21,7 @@ def handler(row: Row) -> Callable | None:
     }.get(row.operation)
 
 
-def _begun(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) -> None:
+def _begun(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
     if event.values is None:
         return
     for lane in lanes:
@@ -33,12 +31,12 @@ def _begun(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) -> None:
         lane.groups[-1].append((event, row, target, size, run.pieces(source, read)))
 
 
-def _committed(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) -> None:
+def _committed(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
     for lane in lanes:
         lane.groups.append([])
 
 
-def _awaited(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) -> None:
+def _awaited(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
     is_all = row.operation.endswith("wait_all")
     for lane in lanes:
         left = 0 if is_all else row.immediate

@@ -8,19 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..faults import LaunchRefused
 from ..findings import Finding
 from ..toolchain import CompileFailed
 from .expressions import Evaluator, NotEvaluated, indices_in, names_in
 from .formulas import cell_text
+from .lanes import LaunchRecord
 from .steps import Access, Step
 from .translation import NotRecorded
 from .values import DevicePointer
-
-if TYPE_CHECKING:
-    from .tape import Tape
 
 _MOST_NAMES = 6
 _KINDS = ("out-of-bounds", "race", "uninitialised", "misaligned")
@@ -31,7 +29,7 @@ def _evaluator(source: str) -> Evaluator:
     return Evaluator(source)
 
 
-def index_text(tape: Tape, step: Step, access: Access) -> str:
+def index_text(tape: LaunchRecord, step: Step, access: Access) -> str:
     """Return how an access came to its index: "i - 1 + j = -1, with i = 0, j = 0"; "" if the source
     does not say it plainly.
     """
@@ -103,7 +101,7 @@ def _with_values(
     return f"{head} = {number}, with {', '.join(known[:_MOST_NAMES])}"
 
 
-def access_text(tape: Tape, step: Step, access: Access) -> str:
+def access_text(tape: LaunchRecord, step: Step, access: Access) -> str:
     """Return what a thread did and how it came to the cell, in one line."""
     verb = "updates" if access.is_atomic else "writes" if access.is_store else "reads"
     cell = cell_text(access.array, access.index, access.member)
@@ -111,7 +109,7 @@ def access_text(tape: Tape, step: Step, access: Access) -> str:
     return f"{verb} {cell}: {why}" if why else f"{verb} {cell}"
 
 
-def values_of(finding: Finding, tape: Tape) -> tuple[str, ...]:
+def values_of(finding: Finding, tape: LaunchRecord) -> tuple[str, ...]:
     """Return the values of a finding, one line for each of its places; () if the tape does not have
     its accesses.
     """
@@ -137,7 +135,7 @@ class LaterValues(Sequence):
     again: records the launch; it may raise.
     """
 
-    def __init__(self, finding: Finding, again: Callable[[], Tape]):
+    def __init__(self, finding: Finding, again: Callable[[], LaunchRecord]):
         self._finding, self._again = finding, again
 
     @cached_property
@@ -163,7 +161,7 @@ class LaterValues(Sequence):
         return repr(self._texts)
 
 
-def with_values(findings: tuple[Finding, ...], again: Callable[[], Tape]) -> tuple[Finding, ...]:
+def with_values(findings: tuple[Finding, ...], again: Callable[[], LaunchRecord]) -> tuple[Finding, ...]:
     """Return the findings of a launch with their values. again: records the launch."""
     shared = cache(again)
     return tuple(
@@ -173,7 +171,7 @@ def with_values(findings: tuple[Finding, ...], again: Callable[[], Tape]) -> tup
 
 
 def _access_at(
-    tape: Tape, finding: Finding, line: int, thread: tuple[int, int, int] | None
+    tape: LaunchRecord, finding: Finding, line: int, thread: tuple[int, int, int] | None
 ) -> tuple[Step, Access] | None:
     """Return the first access of a thread to the cell of a finding in a line; thread: None for any
     but the finding's own.

@@ -8,16 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from ..ptx.opcodes import SHARED_SPACE
 from .formulas import Formula, Packed, limited
+from .lanes import Follower, Form, Lane
 from .ptx_types import is_float, value_of
-
-if TYPE_CHECKING:
-    from .provenance import Form, Provenance, _Lane
-    from .recording import Event
-    from .translation import Row
+from .recording import Event
+from .translation import Row
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "s32": 32, "f64": 64, "s8": 8, "u8": 8}
@@ -73,7 +70,7 @@ def handler(row: Row) -> Callable | None:
 # ---- registers
 
 
-def part_of(run: Provenance, lane: _Lane, operand: int, bits: int, place: int) -> Form:
+def part_of(run: Follower, lane: Lane, operand: int, bits: int, place: int) -> Form:
     """Return the formula of an element in a register of 32 bits, None for a constant."""
     form = lane.stack[-1].forms.get(operand) if operand >= 0 else None
     count = 32 // bits if bits < 32 else 1
@@ -92,7 +89,7 @@ def _joined(parts: list[Form]) -> Form:
     return Packed(flat) if any(one is not None for one in flat) else None
 
 
-def _element(run: Provenance, lane: _Lane, operand: int, type: str, place: int) -> Formula:
+def _element(run: Follower, lane: Lane, operand: int, type: str, place: int) -> Formula:
     """Return the formula of an element, also that of a constant."""
     bits = _BITS[type]
     word = run.bits_of(lane, operand)
@@ -100,20 +97,20 @@ def _element(run: Provenance, lane: _Lane, operand: int, type: str, place: int) 
     form = part_of(run, lane, operand, bits, place)
     kind = "f32" if type == "tf32" else type
     if isinstance(form, Formula):
-        return run._as(form, kind, own)
+        return run.as_type(form, kind, own)
     return Formula.constant(value_of(own, kind), is_float(kind))
 
 
 # ---- ldmatrix, stmatrix, movmatrix: 8 x 8 elements of 16 bits
 
 
-def _row_addresses(run: Provenance, row: Row, lanes: list[_Lane], operand: int) -> list[int]:
+def _row_addresses(run: Follower, row: Row, lanes: list[Lane], operand: int) -> list[int]:
     window = run.recording.shared if row.space == SHARED_SPACE else 0
     mask = 0xFFFFFFFF if window else (1 << 64) - 1
     return [window + (run.bits_of(lane, operand) & mask) for lane in lanes]
 
 
-def _rows_loaded(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) -> None:
+def _rows_loaded(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
     if event.values is None:
         return
     addresses = _row_addresses(run, row, lanes, row.sources[0])
@@ -130,7 +127,7 @@ def _rows_loaded(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) ->
             run.set(one, register, _joined([run.load(a, 2, None) for a in at]))
 
 
-def _rows_stored(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) -> None:
+def _rows_stored(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
     if event.values is None:
         return
     addresses = _row_addresses(run, row, lanes, row.sources[0])
@@ -149,7 +146,7 @@ def _rows_stored(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) ->
                 run.write(event, row, one, at, 2, form, word >> 16 * half & 0xFFFF)
 
 
-def _transposed(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) -> None:
+def _transposed(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
     source, result = row.sources[0], row.results[0]
     given = [[part_of(run, one, source, 16, half) for half in range(2)] for one in lanes]
     for lane, one in enumerate(lanes):
@@ -171,7 +168,7 @@ def _form(name: str) -> tuple[str, int, int, int, int, str]:
 
 
 def _matrix(
-    run: Provenance, row: Row, lanes: list[_Lane], sources: tuple[int, ...], shape: tuple
+    run: Follower, row: Row, lanes: list[Lane], sources: tuple[int, ...], shape: tuple
 ) -> Callable[[int, int], int]:
     """Return the address of an element of the matrix in memory, by row and column."""
     use, m, n, k, bits, _ = shape
@@ -187,7 +184,7 @@ def _matrix(
     return address
 
 
-def _fragment_loaded(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) -> None:
+def _fragment_loaded(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
     shape = _form(row.operation)
     use, m, n, k, bits, _ = shape
     if event.values is None or bits < 8:
@@ -202,7 +199,7 @@ def _fragment_loaded(run: Provenance, event: Event, row: Row, lanes: list[_Lane]
             run.set(one, register, _joined([run.load(a, bits // 8, None) for a in at]))
 
 
-def _fragment_stored(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) -> None:
+def _fragment_stored(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
     shape = _form(row.operation)
     use, m, n, k, bits, _ = shape
     if event.values is None or bits < 16:
@@ -235,7 +232,7 @@ def _types(name: str) -> tuple[str, str, str, str] | None:
     return (words[0], words[1], words[2], words[3]) if len(words) == 4 else None
 
 
-def _multiplied(run: Provenance, event: Event, row: Row, lanes: list[_Lane]) -> None:
+def _multiplied(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
     types, shape = _types(row.operation), _SHAPE.search(row.operation)
     assert types is not None and shape is not None
     if event.values is None or len(lanes) != _LANES:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from .formulas import (
     Unset,
     cell_text,
 )
+from .lanes import Form, Frame, Lane, LaunchRecord
+from .origins import CellOrigin, Writer
 from .ptx_types import is_float, type_name, value_of
 from .recording import Event
 from .steps import ThreadLog, local_name, passed, static_bits
@@ -37,44 +39,13 @@ from .values import number
 from .variables import Number as NumberType
 from .variables import Pointer, Structure, numbers_of
 
-if TYPE_CHECKING:
-    from .tape import CellOrigin, Tape
-
-Form = Formula | Packed | None
-
-
-class _Frame:
-    """A function that a thread runs. call: of a function of the library, its value as a function of
-    its arguments: what happens inside is not followed.
-    """
-
-    __slots__ = ("bits", "call", "forms", "function", "local")
-
-    def __init__(self, function: int, local: int, call: Function | None = None):
-        self.function, self.local, self.call = function, local, call
-        self.bits: dict[int, int] = {}
-        self.forms: dict[int, Formula | Packed] = {}
-
-
-class _Lane:
-    """One thread while the record is read: its functions, the innermost last."""
-
-    __slots__ = ("block", "groups", "linear", "local", "log", "pending", "stack", "staged")
-
-    def __init__(self, block: int, linear: int, local: int):
-        self.block, self.linear, self.local = block, linear, local
-        self.stack = [_Frame(0, local)]
-        self.pending = False
-        self.staged: Form = None
-        self.groups: list[list[tuple]] = [[]]
-
 
 class Provenance:
     """The formulas of a launch. `at_load` has the formula that each load has read, by the number of
     its event and the thread.
     """
 
-    def __init__(self, tape: Tape):
+    def __init__(self, tape: LaunchRecord):
         self.tape = tape
         self.recording = tape.recording
         translation = tape.recording.kernel.translation
@@ -89,7 +60,7 @@ class Provenance:
         self.loaded: dict[tuple[int, int, int], Form] = {}
         self.conditions: dict[tuple[int, int], tuple] = {}
         self._cells: dict[int, tuple[int, Formula, int | None]] = {}
-        self._lanes: dict[tuple[int, int], _Lane] = {}
+        self._lanes: dict[tuple[int, int], Lane] = {}
         self._block = -1
         self._statics: dict[tuple[int, int, int], int] = {}
         self._shared = (
@@ -119,12 +90,10 @@ class Provenance:
 
     def cell(self, place: ArrayPlace, address: int) -> CellOrigin:
         """Return where the value of the number at an address of an array comes from."""
-        from .tape import CellOrigin, Writer
-
         index, member, code = place.cell(address)
         nbytes = int(code[1:]) if code else 1
         writers = [
-            Writer(self.tape._extents(block), self.tape._thread(linear), line, when)
+            Writer(self.tape.extents_of(block), self.tape.thread_of(linear), line, when)
             for block, linear, line, when in self.writers.get(address, ())
         ]
         formula = self._final(place, address, nbytes, code or "u1")
@@ -293,7 +262,7 @@ class Provenance:
 
     def part(self, form: Formula | Packed, bits: int, type: str, place: int) -> Formula:
         """Return a part of a register that holds one formula."""
-        arg = self._as(form, type, bits) if isinstance(form, Packed) else form
+        arg = self.as_type(form, type, bits) if isinstance(form, Packed) else form
         return Formula.of(Function(f"part {place}", (arg,), type, value_of(bits, type)))
 
     def _parts(self, memory: dict, address: int, nbytes: int) -> list[Formula | None] | None:
@@ -387,7 +356,7 @@ class Provenance:
         return None
 
     def _name_of_local(
-        self, lane: _Lane, address: int
+        self, lane: Lane, address: int
     ) -> tuple[str, Index | None, NumberType] | None:
         frame = lane.stack[-1]
         return local_name(self.translation, frame.function, frame.local, address, False)
@@ -396,7 +365,7 @@ class Provenance:
 
     def _run(self) -> None:
         functions = self.translation.functions
-        groups: dict[tuple, list[_Lane]] = {}
+        groups: dict[tuple, list[Lane]] = {}
         for event in self.tape.events:
             if event.block != self._block:
                 self._block = event.block
@@ -426,22 +395,22 @@ class Provenance:
                     if ThreadLog._goes(event, k) and len(lane.stack) > 1:
                         self._return(lane)
 
-    def _lane(self, event: Event, k: int) -> _Lane:
+    def _lane(self, event: Event, k: int) -> Lane:
         linear = event.warp * 32 + event.lanes[k]
         key = event.block, linear
         lane = self._lanes.get(key)
         if lane is None:
             local = self.recording.local + linear * self.recording.local_bytes
-            lane = self._lanes[key] = _Lane(event.block, linear, local)
+            lane = self._lanes[key] = Lane(event.block, linear, local)
         return lane
 
-    def _keep_bits(self, event: Event, row: Row, lanes: list[_Lane]) -> None:
+    def _keep_bits(self, event: Event, row: Row, lanes: list[Lane]) -> None:
         assert event.values is not None
         for values, register in zip(event.values, (r for r in row.results if r >= 0), strict=False):
             for k, lane in enumerate(lanes):
                 lane.stack[-1].bits[register] = values[k]
 
-    def _follow(self, lane: _Lane, row: Row) -> None:
+    def _follow(self, lane: Lane, row: Row) -> None:
         """A call by address has led here, or the record begins inside a function."""
         lane.pending = False
         frame = lane.stack[-1]
@@ -458,9 +427,9 @@ class Provenance:
                 del lane.stack[k + 1 :]
                 return
         local = frame.local + self.translation.functions[frame.function].local_bytes
-        lane.stack.append(_Frame(row.function, local))
+        lane.stack.append(Frame(row.function, local))
 
-    def _call(self, row: Row, lanes: list[_Lane], functions: list) -> None:
+    def _call(self, row: Row, lanes: list[Lane], functions: list) -> None:
         if row.target == -(2**31):
             for lane in lanes:
                 lane.pending = True
@@ -480,7 +449,7 @@ class Provenance:
             call = frame.call
             if functions[number].is_mathematical and call is None:
                 call = self._call_of_library(functions[number], local, row)
-            new = _Frame(number, local, call)
+            new = Frame(number, local, call)
             lane.stack.append(new)
             lane.staged = None
             new.bits[-1] = row.pc
@@ -500,13 +469,13 @@ class Provenance:
                 args.append(Formula.constant(value_of(one[2], f"f{8 * nbytes}")))
                 continue
             any_form = True
-            args.append(self._as(form, f"f{8 * nbytes}", one[2]))
+            args.append(self.as_type(form, f"f{8 * nbytes}", one[2]))
             self.of_block[local + formal] = one[0], None, one[2]
         if not any_form:
             return None
         return Function(plain_name(code.symbol), tuple(args), "f32", 0)
 
-    def _return(self, lane: _Lane) -> None:
+    def _return(self, lane: Lane) -> None:
         frame = lane.stack.pop()
         caller = lane.stack[-1]
         pc = frame.bits.get(-1)
@@ -536,7 +505,7 @@ class Provenance:
 
     # ---- operands
 
-    def bits_of(self, lane: _Lane, operand: int) -> int:
+    def bits_of(self, lane: Lane, operand: int) -> int:
         if operand >= 0:
             return lane.stack[-1].bits.get(operand, 0)
         if operand == -1:
@@ -544,19 +513,19 @@ class Provenance:
         key = operand, lane.block, lane.linear
         found = self._statics.get(key)
         if found is None:
-            block = self.tape._extents(lane.block)
+            block = self.tape.extents_of(lane.block)
             found = self._statics[key] = static_bits(operand, self.recording, block, lane.linear)
         return found
 
-    def formula_of(self, lane: _Lane, operand: int, type: str) -> Formula:
+    def formula_of(self, lane: Lane, operand: int, type: str) -> Formula:
         """Return the formula of an operand, as a number of a PTX type."""
         form = lane.stack[-1].forms.get(operand) if operand >= 0 else None
         if form is None:
             return Formula.constant(value_of(self.bits_of(lane, operand), type), is_float(type))
-        return self._as(form, type, self.bits_of(lane, operand))
+        return self.as_type(form, type, self.bits_of(lane, operand))
 
     @staticmethod
-    def _as(form: Formula | Packed, type: str, bits: int) -> Formula:
+    def as_type(form: Formula | Packed, type: str, bits: int) -> Formula:
         value = value_of(bits, type)
         if isinstance(form, Packed):
             parts = [p if p is not None else Formula.constant(0) for p in form.parts]
@@ -603,7 +572,7 @@ class Provenance:
         found = matrices.handler(row) or copies.handler(row)
         return functools.partial(found, self) if found is not None else None
 
-    def set(self, lane: _Lane, register: int, form: Form) -> None:
+    def set(self, lane: Lane, register: int, form: Form) -> None:
         forms = lane.stack[-1].forms
         if form is None or (isinstance(form, Formula) and self._is_constant(form)):
             forms.pop(register, None)
@@ -614,7 +583,7 @@ class Provenance:
     def _is_constant(form: Formula) -> bool:
         return not form.terms or (len(form.terms) == 1 and () in form.terms)
 
-    def _computes(self, event: Event, row: Row, lanes: list[_Lane]) -> None:
+    def _computes(self, event: Event, row: Row, lanes: list[Lane]) -> None:
         sources, results = row.sources, [r for r in row.results if r >= 0]
         for k, lane in enumerate(lanes):
             forms = lane.stack[-1].forms
@@ -628,7 +597,7 @@ class Provenance:
             observed = [v[k] for v in event.values] if event.values is not None else []
             self._compute(lane, row, results, observed)
 
-    def _compute(self, lane: _Lane, row: Row, results: list[int], observed: list[int]) -> None:
+    def _compute(self, lane: Lane, row: Row, results: list[int], observed: list[int]) -> None:
         found = compute(self, lane, row, observed)
         if isinstance(found, list):
             for register, form in zip(results, found, strict=False):
@@ -639,7 +608,7 @@ class Provenance:
             for register in results[1:]:
                 lane.stack[-1].forms.pop(register, None)
 
-    def _loads(self, event: Event, row: Row, lanes: list[_Lane]) -> None:
+    def _loads(self, event: Event, row: Row, lanes: list[Lane]) -> None:
         assert event.addresses is not None
         nth = 0
         for k, register in enumerate(row.results):
@@ -683,7 +652,7 @@ class Provenance:
                 return Formula.of(Scalar(name, value))
         return None
 
-    def _stores(self, event: Event, row: Row, lanes: list[_Lane]) -> None:
+    def _stores(self, event: Event, row: Row, lanes: list[Lane]) -> None:
         assert event.addresses is not None
         if event.values is None:
             return  # it has stopped the launch
@@ -698,14 +667,14 @@ class Provenance:
                 self.stored[event.number, lane.linear, k] = form
                 self.write(event, row, lane, address, row.bytes, form, bits)
 
-    def _end_of(self, lane: _Lane) -> int:
+    def _end_of(self, lane: Lane) -> int:
         return lane.local + self.recording.local_bytes
 
     def write(
         self,
         event: Event,
         row: Row,
-        lane: _Lane,
+        lane: Lane,
         address: int,
         nbytes: int,
         form: Form,
@@ -719,7 +688,7 @@ class Provenance:
                     (lane.block, lane.linear, row.line, event.number)
                 )
 
-    def _atomics(self, event: Event, row: Row, lanes: list[_Lane]) -> None:
+    def _atomics(self, event: Event, row: Row, lanes: list[Lane]) -> None:
         assert event.addresses is not None
         if event.values is None:
             return
@@ -749,7 +718,7 @@ class Provenance:
         data = self.tape.before[place.name][at : at + nbytes]
         return int.from_bytes(data, "little") if len(data) == nbytes else None
 
-    def _shuffles(self, event: Event, row: Row, lanes: list[_Lane]) -> None:
+    def _shuffles(self, event: Event, row: Row, lanes: list[Lane]) -> None:
         staged = lanes if not event.finishes else []
         for lane in staged:
             source = row.sources[0]
@@ -784,7 +753,7 @@ class Provenance:
             if len(row.results) > 1 and row.results[1] >= 0:
                 lane.stack[-1].forms.pop(row.results[1], None)
 
-    def _reductions(self, event: Event, row: Row, lanes: list[_Lane]) -> None:
+    def _reductions(self, event: Event, row: Row, lanes: list[Lane]) -> None:
         for lane in lanes if not event.finishes else ():
             lane.staged = self.formula_of(lane, row.sources[0], type_name(row.type))
         for lane in lanes:

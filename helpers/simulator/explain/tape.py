@@ -9,8 +9,7 @@ print(tape.cell("P", 1))    # P[1] = N[0]*filter[0] + N[1]*filter[1] + N[2]*filt
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -20,64 +19,11 @@ from ..findings import Finding
 from ..launch_limits import Extents
 from .arrays import ArrayPlace, ArrayPlaces, Index
 from .changes import Turn
-from .formulas import Formula, cell_text
+from .formulas import cell_text
+from .origins import CellOrigin
 from .recording import Event, Recording
 from .steps import Access, Decision, Step, ThreadLog
 from .translation import NotRecorded
-
-
-@dataclass(frozen=True)
-class Writer:
-    """A store of a thread to a cell: block, thread and line, and its place `at` in the order of the
-    launch. It is a tuple of the first three to whoever unpacks it.
-    """
-
-    block: Extents
-    thread: Extents
-    line: int
-    at: int = 0
-
-    def __iter__(self) -> Iterator:
-        return iter((self.block, self.thread, self.line))
-
-    def __getitem__(self, k: int) -> Any:
-        return (self.block, self.thread, self.line)[k]
-
-    def __len__(self) -> int:
-        return 3
-
-    def __eq__(self, other: object) -> bool:
-        return tuple(self) == tuple(other) if isinstance(other, tuple | Writer) else False
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-
-@dataclass(frozen=True)
-class CellOrigin:
-    """Where the value of a cell comes from, at the end of the launch.
-
-    writers: who stored to it, in order; formula: of its value; value: the value itself.
-    """
-
-    array: str
-    index: Index
-    member: str
-    writers: list[Writer]
-    formula: Formula
-    value: Any
-
-    @property
-    def terms(self) -> list[str]:
-        """The products that the value is the sum of, as texts: "N[1]*filter[1]"."""
-        return self.formula.term_texts
-
-    def __str__(self) -> str:
-        name = cell_text(self.array, self.index, self.member)
-        text = str(self.formula)
-        if text == f"{name} as before the launch":
-            return f"{name} is as before the launch"
-        return f"{name} = {text}"
 
 
 class Tape:
@@ -132,7 +78,7 @@ class Tape:
     @property
     def blocks(self) -> list[Extents]:
         """The blocks that were recorded, in the order in which they ran."""
-        return [self._extents(k) for k in dict.fromkeys(e.block for e in self.events)]
+        return [self.extents_of(k) for k in dict.fromkeys(e.block for e in self.events)]
 
     @property
     def threads(self) -> list[Extents]:
@@ -177,8 +123,8 @@ class Tape:
             self._logs[b, t] = ThreadLog(
                 self.recording,
                 self.arrays,
-                self._extents(b),
-                self._thread(t),
+                self.extents_of(b),
+                self.thread_of(t),
                 self._entries.get((b, t), []),
             )
         return self._logs[b, t]
@@ -193,11 +139,11 @@ class Tape:
             raise ValueError(f"{what} {given} is not in the launch: its extents are {extents}")
         return x + extents[0] * (y + extents[1] * z)
 
-    def _extents(self, number: int) -> Extents:
+    def extents_of(self, number: int) -> Extents:
         x, y, _ = self.grid
         return number % x, number // x % y, number // x // y
 
-    def _thread(self, number: int) -> Extents:
+    def thread_of(self, number: int) -> Extents:
         x, y, _ = self.block
         return number % x, number // x % y, number // x // y
 
@@ -206,7 +152,7 @@ class Tape:
         found = [
             access
             for b, t in self._entries
-            for step in self.log(self._extents(b), self._thread(t)).steps
+            for step in self.log(self.extents_of(b), self.thread_of(t)).steps
             for access in step.accesses
         ]
         return sorted(found, key=lambda one: (one.at, one.thread[::-1], one.element))
@@ -217,7 +163,7 @@ class Tape:
         """
         found = []
         for b, t in self._entries:
-            for step in self.log(self._extents(b), self._thread(t)).steps:
+            for step in self.log(self.extents_of(b), self.thread_of(t)).steps:
                 for one in step.decisions:
                     if one.pc == decision.pc and _agrees(step.before, values):
                         found.append(Turn.of(step, one))

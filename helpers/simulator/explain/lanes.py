@@ -1,0 +1,99 @@
+"""The threads of a record while it is read: their registers with bits and formulas, and what those
+who follow an instruction need of the reader and of the launch.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from ..launch_limits import Extents
+from .arrays import ArrayPlaces
+from .formulas import Formula, Function, Packed
+from .recording import Event, Recording
+from .steps import Step
+from .translation import Row
+
+Form = Formula | Packed | None
+
+
+class Frame:
+    """A function that a thread runs. call: of a function of the library, its value as a function of
+    its arguments: what happens inside is not followed.
+    """
+
+    __slots__ = ("bits", "call", "forms", "function", "local")
+
+    def __init__(self, function: int, local: int, call: Function | None = None):
+        self.function, self.local, self.call = function, local, call
+        self.bits: dict[int, int] = {}
+        self.forms: dict[int, Formula | Packed] = {}
+
+
+class Lane:
+    """One thread while the record is read: its functions, the innermost last."""
+
+    __slots__ = ("block", "groups", "linear", "local", "log", "pending", "stack", "staged")
+
+    def __init__(self, block: int, linear: int, local: int):
+        self.block, self.linear, self.local = block, linear, local
+        self.stack = [Frame(0, local)]
+        self.pending = False
+        self.staged: Form = None
+        self.groups: list[list[tuple]] = [[]]
+
+
+class LaunchRecord(Protocol):
+    """What is asked of a tape by the formulas of its values, and by the values of its findings."""
+
+    source: str
+    grid: Extents
+    block: Extents
+    recording: Recording
+    arrays: ArrayPlaces
+    before: dict[str, bytes]
+    outputs: dict[str, np.ndarray]
+
+    @property
+    def events(self) -> list[Event]: ...
+
+    @property
+    def threads(self) -> list[Extents]: ...
+
+    def thread(self, block: Extents, thread: Extents) -> list[Step]: ...
+
+    def extents_of(self, number: int) -> Extents: ...
+
+    def thread_of(self, number: int) -> Extents: ...
+
+
+class Follower(Protocol):
+    """What an instruction does to formulas is done by these: `Provenance` has them."""
+
+    recording: Recording
+
+    def bits_of(self, lane: Lane, operand: int) -> int: ...
+
+    def formula_of(self, lane: Lane, operand: int, type: str) -> Formula: ...
+
+    def as_type(self, form: Formula | Packed, type: str, bits: int) -> Formula: ...
+
+    def part(self, form: Formula | Packed, bits: int, type: str, place: int) -> Formula: ...
+
+    def set(self, lane: Lane, register: int, form: Form) -> None: ...
+
+    def load(self, address: int, nbytes: int, bits: int | None) -> Form: ...
+
+    def pieces(self, address: int, nbytes: int) -> list[tuple[int, Form, int | None]]: ...
+
+    def write(
+        self,
+        event: Event,
+        row: Row,
+        lane: Lane,
+        address: int,
+        nbytes: int,
+        form: Form,
+        bits: int | None,
+    ) -> None: ...
