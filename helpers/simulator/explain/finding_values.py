@@ -161,7 +161,9 @@ class LaterValues(Sequence):
         return repr(self._texts)
 
 
-def with_values(findings: tuple[Finding, ...], again: Callable[[], LaunchRecord]) -> tuple[Finding, ...]:
+def with_values(
+    findings: tuple[Finding, ...], again: Callable[[], LaunchRecord]
+) -> tuple[Finding, ...]:
     """Return the findings of a launch with their values. again: records the launch."""
     shared = cache(again)
     return tuple(
