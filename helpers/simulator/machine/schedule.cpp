@@ -336,7 +336,7 @@ bool run_path(Worker& w, Warp& warp) {
             const std::uint32_t bits = warp.predicate(i.predicate);
             lanes &= i.guard == 1 ? bits : ~bits;
         }
-        if (UNLIKELY(executed != nullptr) && lanes != 0) ++executed[pc];
+        if (UNLIKELY(executed != nullptr) && lanes != 0) ++executed[pc], ++warp.steps;
         if (LIKELY(decoded.run != nullptr)) {
             if (lanes != 0) {
                 if (UNLIKELY(!warp.marks.empty())) pass_marks(w, warp, i, lanes, decoded.passing);
