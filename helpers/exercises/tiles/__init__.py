@@ -39,14 +39,15 @@ def layer(
 
 def shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
     """Yield ragged layers of several channels and maps, whole tiles side by side, one output, a
-    small filter, and many outputs.
+    small filter, and many outputs of a whole one.
     """
     height, width = map(int, rng.integers(24, 38, 2))
     yield ConvShape(2, 3, 4, height, width, 7)
     yield ConvShape(1, 1, 4, 24, 38, 7)
     yield ConvShape(1, 2, 5, 7, 7, 7)
     yield ConvShape(1, 2, 2, 19, 41, 3)
-    yield ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)
+    rows, columns = kit.MANY_ROWS  # of outputs
+    yield ConvShape(1, 1, 1, rows + 6, columns + 6, 7)
 
 
 def of_a_channel(space: str, access: str):
