@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from helpers.exercises.budgets import Amount, Budget, all_of, float_arithmetic, spread, warps
+from helpers.exercises.budgets import Amount, Budget, float_arithmetic, spread, warps
 from helpers.exercises.cases import Case
 from helpers.exercises.outcome import Outcome
 
@@ -26,9 +26,8 @@ FILE = Path(__file__).with_suffix(".json")
 @dataclass(frozen=True)
 class Kind:
     """One kind of amount. what: its words, for a verdict; times: so many times the solution's may
-    be taken, and `more` on top of it, and `of_a_warp` for each warp; any_grid: whether it is the
-    same for every grid that an answer chooses; if_any: whether it says nothing where the solution
-    takes none.
+    be taken, and `more` on top of it, and `of_a_warp` for each warp; if_any: whether it says
+    nothing where the solution takes none.
     """
 
     what: str
@@ -37,7 +36,6 @@ class Kind:
     more: float
     hint: str
     of_a_warp: float = 0
-    any_grid: bool = False
     if_any: bool = False
 
     def most(self, amount: float, case: Case) -> float:
@@ -45,6 +43,10 @@ class Kind:
         if self.if_any and not amount:
             return math.inf
         return self.times * amount + self.more + self.of_a_warp * warps(case)
+
+
+def _sectors(*accesses: str) -> Amount:
+    return lambda case, one: sum(one.total("sectors", "global", access) for access in accesses)
 
 
 _AGAIN = (
@@ -58,13 +60,7 @@ _FAR = (
 KINDS: Mapping[str, Kind] = {
     "steps": Kind("instructions of one warp", spread("steps"), 8, 200, _AGAIN),
     "floats": Kind(
-        "operations on floats, by warps",
-        float_arithmetic,
-        3,
-        0,
-        _AGAIN,
-        of_a_warp=16,
-        any_grid=True,
+        "operations on floats, by warps", float_arithmetic, 3, 0, _AGAIN, of_a_warp=16
     ),
     "numbers": Kind(
         "numbers read from shared memory one after another",
@@ -74,12 +70,8 @@ KINDS: Mapping[str, Kind] = {
         _AGAIN,
         if_any=True,
     ),
-    "loads": Kind(
-        "sectors that are loaded", all_of("sectors", "global", "load"), 3, 64, _FAR, of_a_warp=1
-    ),
-    "stores": Kind(
-        "sectors that are stored", all_of("sectors", "global", "store"), 3, 64, _FAR, of_a_warp=1
-    ),
+    "loads": Kind("sectors that are loaded", _sectors("load"), 3, 64, _FAR),
+    "stores": Kind("sectors that are stored", _sectors("store", "atomic"), 3, 64, _FAR),
 }
 
 
@@ -89,16 +81,17 @@ def counted(cases: Sequence[Case]) -> list[int]:
     return [k for k, case in enumerate(cases) if case.budgeted or k == largest]
 
 
-def budgets(name: str, cases: Sequence[Case], any_grid: bool) -> Iterator[Budget]:
-    """Yield the budgets of an exercise's cases. any_grid: the answer chooses its grid."""
+def budgets(name: str, cases: Sequence[Case]) -> Iterator[Budget]:
+    """Yield the budgets of an exercise's cases; none for an exercise whose answers choose their
+    grids, which is not recorded.
+    """
     rows = _recorded().get(name)
     if rows is None:
         return
     of_case = dict(zip((id(cases[k]) for k in counted(cases)), rows, strict=True))
-    for name, kind in KINDS.items():
-        if kind.any_grid or not any_grid:
-            most = partial(_most, kind, {case: row[name] for case, row in of_case.items()})
-            yield Budget(kind.what, kind.of, most, kind.hint, quiet=True, everywhere=True)
+    for key, kind in KINDS.items():
+        most = partial(_most, kind, {case: row[key] for case, row in of_case.items()})
+        yield Budget(kind.what, kind.of, most, kind.hint, quiet=True, everywhere=True)
 
 
 def measured(case: Case, one: Outcome) -> dict[str, float]:

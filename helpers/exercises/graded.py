@@ -411,7 +411,6 @@ class GradedExercise(BaseExercise):
         yield from self.budgets
         yield work.NO_FLOAT_INDEX  # an exercise that asks for no such numbers says why by itself
         yield no_doubles(_NO_DOUBLES)
-        yield from amounts.budgets(self.name, cases, any_grid=self.fit is not None)
         if self.most_of_a_block is not None:
             yield from work.of_warps(self.most_of_a_block)
         yield Budget(
@@ -436,6 +435,7 @@ class GradedExercise(BaseExercise):
                 quiet=True,
                 everywhere=True,
             )
+        yield from amounts.budgets(self.name, cases)
 
     def _checked(self, cases: Sequence[Case]) -> str:
         """Return such as "4 sizes, 2 filters, 1,259 values"."""

@@ -294,7 +294,7 @@ def _run(
                 (seen_turns,) = launch.simulate((one,), arrays, simulator.turns, time_limit=limit_s)
         names = _names(one)
         by_warp = [seen.requests.of(warp=warp) for warp in range(-(-math.prod(one.block) // 32))]
-        spread = spread.and_then(_spread(case, seen, names))
+        spread = spread.and_then(_spread(case, seen, names, arrays))
         own = Counts.of(seen, seen_turns, names)
         more = {
             **_acts(seen),
@@ -349,12 +349,17 @@ def _beside_copies(seen: Profile, by_warp: Sequence[Requests]) -> dict[str, int]
 
 
 def _turns_to_loads(made: Requests) -> int:
-    """Return how many times a warp begins to load from global memory: at first, and after a store.
-    A value is waited for before it is stored, so the loads in between are under way at the same
-    time. It is the order of the PTX, which is that of the source.
+    """Return how many times a thread of a warp begins to load from global memory: at first, and
+    after a store. A value is waited for before it is stored, so the loads in between are under way
+    at the same time. It is the order of the PTX, which is that of the source.
     """
-    kinds = [one.kind for one in made if one.space == "global"]
-    return sum(pair == ("store", "load") for pair in zip(["store", *kinds], kinds, strict=False))
+    turns = [0] * 32  # by lane
+    before = ["store"] * 32
+    for one in made.of(space="global"):
+        for lane in one.lanes:
+            turns[lane] += (before[lane], one.kind) == ("store", "load")
+            before[lane] = one.kind
+    return max(turns)
 
 
 # What a header may do for purposes of its own, and a source should not.
@@ -406,15 +411,18 @@ def _beside_matrices(case: Case, plan: Plan, limit_s: float) -> int:
     return sum(int(np.count_nonzero(arrays[name])) for name in case.outputs)
 
 
-def _spread(case: Case, seen: Profile, names: Mapping[str, str]) -> Spread:
-    """Return how the work of one launch lies. names: as `_names` returns them."""
+def _spread(case: Case, seen: Profile, names: Mapping[str, str], arrays: _Arrays) -> Spread:
+    """Return how the work of one launch lies. names: as `_names` returns them; arrays: as the
+    launch has left them.
+    """
     stores, lies = [], seen.shares
     for one in lies.stores:
         name = names.get(one.array)
         if name in case.outputs:
             size, total = case.arrays[name].itemsize, _stored(seen, one.array)
-            # A kernel may store to its outputs several times.
-            times = max(total / case.arrays[name].nbytes, 1)
+            # A kernel may store to its outputs several times, and leave gaps between them.
+            changed = _changed(case, arrays, name) * size
+            times = max(total / changed, 1) if changed else 1
             each = times * size
             values = Spread(total / each, one.of_block / each, one.of_warp / each, one.warps)
             stores.append(values)

@@ -70,7 +70,7 @@ def of_blocks(most: MostOfABlock | None) -> Iterator[Budget]:
     """
     if most is not None:
         what = "values that one block writes"
-        yield Budget(what, spread("of_block"), most, BLOCKS, quiet=True, everywhere=True)
+        yield Budget(what, _values_of_a_block, most, BLOCKS, quiet=True, everywhere=True)
     else:
         what = "of the values are written by one block"
         yield Budget(what, _share_of_a_block, _most_of_a_share, BLOCKS, quiet=True, everywhere=True)
@@ -98,6 +98,14 @@ def of_warps(most: MostOfABlock) -> Iterator[Budget]:
         ),
     ):
         yield Budget(what, of, limit, WARPS, quiet=True, everywhere=True)
+
+
+def _values_of_a_block(case: Case, one: Outcome) -> float:
+    """Return the values that the busiest block writes; 0 where atomics add to outputs, which many
+    may do to one value: other budgets forbid that.
+    """
+    by_atomics = any(one.total("requests", "global", "atomic", name) for name in case.outputs)
+    return 0 if by_atomics else one.spread.of_block
 
 
 def _share_of_a_block(case: Case, one: Outcome) -> float:

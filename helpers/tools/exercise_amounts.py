@@ -46,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="exercises, by default all")
     given = parser.parse_args(arguments)
     recorded = json.loads(amounts.FILE.read_text()) if amounts.FILE.exists() else {}
-    every = [one for one in map(exercises.find, exercises.names()) if isinstance(one, Exercise)]
+    found = map(exercises.find, exercises.names())
+    every = [one for one in found if isinstance(one, Exercise) and one.fit is None]
     chosen = [one for one in every if not given.names or one.name in given.names]
     made = {one.name: of(one) for one in chosen}
     different = [name for name in made if differ(made[name], recorded.get(name, ()))]

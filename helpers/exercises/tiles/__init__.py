@@ -50,14 +50,16 @@ def shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
     yield ConvShape(1, 1, 1, rows + 6, columns + 6, 7)
 
 
-def of_a_channel(space: str, access: str):
+def of_a_channel(space: str, access: str, array: str | None = None):
     """Return the lanes of an access for each block and channel, as a function for a budget."""
-    return lambda case, one: one.total("lanes", space, access) / (one.blocks * case["shape"].C)
+    return lambda case, one: (
+        one.total("lanes", space, access, array) / (one.blocks * case["shape"].C)
+    )
 
 
 LOADS = kit.Budget(
     "loads of x per block and channel",
-    of_a_channel("global", "load"),
+    of_a_channel("global", "load", "x"),
     SPAN * SPAN,
     "The tile brings each of 22 x 22 cells once. Read the products' cells from it, not from x.",
 )

@@ -12,6 +12,28 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "each sum five times",
+        "do again what",
+        (
+            "for (int k = 0; k < 16; ++k) sum +=",
+            "const float before = sum;\n        for (volatile int again = 0; again < 5; ++again)\n"
+            "            for (int k = (sum = before, 0); k < 16; ++k) sum +=",
+        ),
+        status="budget",
+    ),
+    wrong(
+        "no tiles in a large grid",
+        "in each turn a thread loads",
+        (
+            "    for (int first",
+            "    if (gridDim.x * gridDim.y > 99) {\n"
+            "        for (int k = 0; r < rows && c < cols && k < inner; ++k)\n"
+            "            sum += A[r * inner + k] * B[k * cols + c];\n"
+            "        inner = 0;\n    }\n    for (int first",
+        ),
+        status="budget",
+    ),
+    wrong(
         "one warp fills the tiles",
         "others have nothing to do",
         file="wrong_one_warp.cu",
