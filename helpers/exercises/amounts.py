@@ -65,7 +65,7 @@ KINDS: Mapping[str, Kind] = {
     "numbers": Kind(
         "numbers read from shared memory one after another",
         spread("numbers"),
-        3,
+        2,
         40,
         _AGAIN,
         if_any=True,

@@ -9,7 +9,7 @@ RIGHT = (
     right(
         "attributes before the name",
         "solution.cu",
-        ("void add", "void __cluster_dims__(1, 1, 1) __maxnreg__(64) __launch_bounds__(1024) add"),
+        ("void add", "void __cluster_dims__(1, 1, 1) __maxnreg__(64) add"),
     ),
     right(
         "a trailing return type",
@@ -38,7 +38,8 @@ RIGHT = (
         "solution.cu",
         (
             "__global__ void add_arrays(",
-            "#define KERNEL(name) void __global__ name\n#include <cuda_fp16.h>\nKERNEL(add_arrays)(",
+            "#define KERNEL(name) void __global__ name\n#include <cuda_fp16.h>\n"
+            "KERNEL(add_arrays)(",
         ),
     ),
     right(

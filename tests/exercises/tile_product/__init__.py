@@ -15,9 +15,10 @@ WRONG = (
         "each sum five times",
         "do again what",
         (
-            "for (int k = 0; k < 16; ++k) sum +=",
-            "const float before = sum;\n        for (volatile int again = 0; again < 5; ++again)\n"
-            "            for (int k = (sum = before, 0); k < 16; ++k) sum +=",
+            "for (int k = 0; k < 16; ++k) sum += a[y][k] * b[k][x];",
+            "const float before = sum;\n        for (int again = 0; again < 5; ++again) {\n"
+            "            sum = before;\n            for (int k = 0; k < 16; ++k)\n"
+            "                sum += *(volatile float*)&a[y][k] * b[k][x];\n        }",
         ),
         status="budget",
     ),
