@@ -10,10 +10,13 @@ does not. It has no clock, so it never reports how long a kernel takes.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
+import math
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 try:
     import numpy as np
@@ -37,10 +40,18 @@ from .profile import Profile
 from .toolchain import CompileFailed
 from .traffic import LineTraffic, Request, Requests
 
+if TYPE_CHECKING:
+    from .explain import Tape
+
 __all__ = [
     "CompileFailed", "Finding", "LineTraffic", "Profile", "Request", "Requests", "activate",
-    "check", "execute", "profile", "turns",
+    "check", "execute", "profile", "record", "turns",
 ]
+
+
+# A launch with findings of at most so many threads, with arrays of so many bytes, is recorded for
+# at most so many seconds when somebody asks for their values.
+_RECORD_THREADS, _RECORD_BYTES, _RECORD_S = 1 << 12, 1 << 20, 5.0
 
 
 def activate() -> None:
@@ -119,6 +130,38 @@ def execute(
     _launch(source, name, args, observe, **launch)
 
 
+def record(
+    source: str,
+    name: str,
+    *args,
+    grid: Sequence[int],
+    block: Sequence[int],
+    shared: int = 0,
+    options: Sequence[str] = (),
+    constants: Mapping[str, np.ndarray] | None = None,
+    outputs: Sequence[str] | None = None,
+    time_limit: float | None = None,
+    **more: Any,
+) -> Tape:
+    """Run one small launch, and return the record of what every thread did (explain.Tape).
+
+    The arguments are those of `profile` and `check`, but the arrays stay unchanged: `Tape.outputs`
+    has the results. The launch runs in the translation that a debugger gets, whose floats may be
+    rounded otherwise. time_limit: seconds, by default 5. more: blocks, changes, barriers, schedule
+    and until of explain.record_launch.
+
+    Raises explain.NotRecorded, which says why, for a launch that cannot be recorded; otherwise the
+    exceptions of `profile`.
+    """
+    from .explain.recorder import record_launch
+
+    blocks, threads = extents(grid, "grid"), extents(block, "block")
+    with _loaded(source, name, options, constants, rehearses=False) as kernel:
+        return record_launch(
+            kernel, args, blocks, threads, shared, outputs, time_limit or _RECORD_S, **more
+        )
+
+
 def check(
     source: str,
     name: str,
@@ -170,6 +213,57 @@ def _launch(
     """Compile a source, and run one launch of its kernel. as_written: of the translation that
     keeps the loops of the source; more: arguments of launch.launch.
     """
+    blocks, threads = extents(grid, "grid"), extents(block, "block")
+    rehearses = as_written or "initialisation" in observe
+    with _loaded(source, name, options, constants, rehearses) as kernel:
+        if as_written:
+            if kernel.rehearsal is None:
+                raise instructions.NoSourceForm(
+                    f"there is no translation of {name} that keeps the loops of its source"
+                )
+            kernel = kernel.rehearsal
+        is_small = "races" in observe and _is_small(args, blocks, threads)
+        given = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args if is_small)
+        with Arguments(kernel, args, outputs) as packed:
+            try:
+                report = run_launch(
+                    kernel, packed.buffer, blocks, threads, observe=observe,
+                    outputs=packed.outputs, time_limit=time_limit, **more,
+                )
+                packed.copy_back()
+            except LaunchFault as fault:
+                report = fault.report
+        if is_small and report.findings:
+            from .explain.finding_values import with_values
+
+            again = functools.partial(
+                record, source, name, *given, grid=blocks, block=threads,
+                shared=more.get("shared", 0), options=options, constants=constants,
+                outputs=outputs, time_limit=_RECORD_S,
+            )  # fmt: skip
+            report = dataclasses.replace(report, findings=with_values(report.findings, again))
+        return report, kernel, blocks, threads
+
+
+def _is_small(args: tuple, grid: Extents, block: Extents) -> bool:
+    """Return whether a launch is recorded when somebody asks for the values of its findings."""
+    nbytes = sum(a.nbytes for a in args if isinstance(a, np.ndarray))
+    is_of_arrays = all(isinstance(a, np.ndarray | np.generic) for a in args)
+    count = math.prod(grid) * math.prod(block)
+    return is_of_arrays and nbytes <= _RECORD_BYTES and count <= _RECORD_THREADS
+
+
+@contextlib.contextmanager
+def _loaded(
+    source: str,
+    name: str,
+    options: Sequence[str],
+    constants: Mapping[str, np.ndarray] | None,
+    rehearses: bool,
+) -> Iterator[Kernel]:
+    """Compile a source and yield a kernel of it, whose module has the values of its constants.
+    rehearses: as of module.load. The exceptions are those of `profile`.
+    """
     is_name = isinstance(source, str) and "\n" not in source and source.endswith(".cu")
     if not isinstance(source, str) or is_name:
         got = f"the name {source!r}" if is_name else type(source).__name__
@@ -180,31 +274,14 @@ def _launch(
     if isinstance(options, str):
         raise TypeError(f'options takes a list, such as options=["{options}"], got {options!r}')
     compiler_options.require_folders(options)
-    blocks, threads = extents(grid, "grid"), extents(block, "block")
     plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
-    rehearses = as_written or "initialisation" in observe
     module = load(source, tuple(options), f"{plain}.cu", rehearses=rehearses)
     try:
         try:
             kernel = module.kernels[name]
-            if as_written:
-                if kernel.rehearsal is None:
-                    raise instructions.NoSourceForm(
-                        f"there is no translation of {name} that keeps the loops of its source"
-                    )
-                kernel = kernel.rehearsal
         except UnknownKernel as error:
             raise ValueError(str(error)) from None
         set_constants(module, constants or {})
-        with Arguments(kernel, args, outputs) as packed:
-            try:
-                report = run_launch(
-                    kernel, packed.buffer, blocks, threads, observe=observe,
-                    outputs=packed.outputs, time_limit=time_limit, **more,
-                )
-                packed.copy_back()
-            except LaunchFault as fault:
-                report = fault.report
-        return report, kernel, blocks, threads
+        yield kernel
     finally:
         module.close()

@@ -34,6 +34,20 @@ class CarefulTranslation:
         self._by: dict[str, Future[str]] = {}
         self.needed: tuple[str, ...] = ()
 
+    def for_debugger(self, compiler: str, other: str) -> str:
+        """Return the PTX that `compiler` makes for a debugger, with its debug information and the
+        names of the `other` PTX. Raises CompileFailed.
+        """
+        return _with_names_of(other, self._for_debugger(compiler))
+
+    def _for_debugger(self, compiler: str) -> str:
+        key = compiler_cache.key_of([self._key, compiler])
+        if (record := compiler_cache.load("debugger", key)) is not None and "ptx" in record:
+            return str(record["ptx"])
+        ptx = front_ends.careful(self._text, compiler, self.needed, for_debugger=True)
+        compiler_cache.store("debugger", key, {"ptx": ptx})
+        return ptx
+
     def begin(self, compiler: str) -> None:
         """Start the compilation by "nvrtc" or "nvcc" in a thread, once for each compiler."""
         if compiler not in self._by:
@@ -49,9 +63,7 @@ class CarefulTranslation:
         wrote; "" if the compiler refuses the text.
         """
         self.begin(compiler)
-        ptx, unit = self._by[compiler].result(), _UNIT.search(other)
-        # Names without linkage hold a number, which is new in each compilation.
-        return _UNIT.sub(lambda m: f"{m[1]}{unit[2]}_", ptx) if unit else ptx
+        return _with_names_of(other, self._by[compiler].result())
 
     def _work(self, compiler: str) -> None:
         future = self._by[compiler]
@@ -81,7 +93,7 @@ class CarefulTranslation:
         source = without_comments(text.source)
         if not unset.may_leave_unset(source) and not lifetimes.may_outlive_a_block(source):
             return ptx
-        other = front_ends.careful(text, compiler, self.needed, for_debugger=True)
+        other = self._for_debugger(compiler)
         dwarf = Dwarf(other)
         other = with_callers(other[: other.find("\t.section")], text.file)
         other, outliving = lifetimes.with_lifetimes(other, dwarf.variables_of_blocks)
@@ -91,3 +103,11 @@ class CarefulTranslation:
         # The machine follows what lies in memory without marks.
         has_more = unset.marks(other) > unset.marks(ptx)
         return other if has_more or unset.frame_bytes(other) > unset.frame_bytes(ptx) else ptx
+
+
+def _with_names_of(other: str, ptx: str) -> str:
+    """Return the PTX with the names without linkage of the `other` PTX: they hold a number, which
+    is new in each compilation.
+    """
+    unit = _UNIT.search(other)
+    return _UNIT.sub(lambda m: f"{m[1]}{unit[2]}_", ptx) if unit else ptx

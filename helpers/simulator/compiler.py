@@ -40,6 +40,7 @@ __all__ = [
     "Variable",
     "careful_ptx",
     "compile_source",
+    "debugger_ptx",
     "parsed",
 ]
 
@@ -219,6 +220,16 @@ def careful_ptx(compiled: Compiled) -> str:
     if compiled.careful is None:
         return ""
     return named_later.renamed(compiled.careful.ptx(compiled.compiler, compiled.ptx), compiled.file)
+
+
+def debugger_ptx(compiled: Compiled) -> str:
+    """Return the PTX of the source for a debugger, with its debug information. Raises
+    CompileFailed.
+    """
+    if compiled.careful is None:
+        raise CompileFailed(f"{compiled.file}: there is no translation for a debugger")
+    ptx = compiled.careful.for_debugger(compiled.compiler, compiled.ptx)
+    return named_later.renamed(ptx, compiled.file)
 
 
 def _compile(text: front_ends.Text, compiler: str, careful: CarefulTranslation) -> Compiled:

@@ -139,23 +139,27 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
             encoding = _encoding(compiled.ptx, mangled, compiled.contract)
             program = encoding.counted(accesses) if counted else encoding.program
     except Unsupported as error:
-        name = next(
-            (
-                f"{meaning} ({error.name}): {instead}"
-                for part, meaning, instead in _MEANINGS
-                if part in error.name
-            ),
-            error.name,
-        )
-        raise CompileFailed(
-            f"{_where(compiled, mangled, error.place)}: the simulator cannot run {name}"
-        ) from error
+        raise refusal(compiled, mangled, error) from error
     except parse.ParseError as error:
         raise CompileFailed(
             f"{compiled.file}: the simulator cannot read the PTX of {mangled}: {error}"
         ) from error
     _write(path, program)
     return program
+
+
+def refusal(compiled: Compiled, mangled: str, error: Unsupported) -> CompileFailed:
+    """Return the error for an instruction that the machine does not run, with file and line."""
+    name = next(
+        (
+            f"{meaning} ({error.name}): {instead}"
+            for part, meaning, instead in _MEANINGS
+            if part in error.name
+        ),
+        error.name,
+    )
+    where = _where(compiled, mangled, error.place)
+    return CompileFailed(f"{where}: the simulator cannot run {name}")
 
 
 @lru_cache(maxsize=8)

@@ -61,7 +61,9 @@ class Finding:
     block: (x, y, z); array, index: the element that the thread accessed (index: an int, or one int
     for each axis; None if there is no element); other_line: the line of the access or barrier that
     collides with this one; count: how often the same instruction had this fault; missed_barriers:
-    the lines of the barriers between the accesses of a race that not all threads reach.
+    the lines of the barriers between the accesses of a race that not all threads reach; values: by
+    which index the threads came to the element, a line for each: "reads N[-1]: i - 1 = -1, with
+    i = 0", if the launch was recorded (explain/finding_values.py).
     """
 
     kind: str
@@ -78,6 +80,7 @@ class Finding:
     count: int = 1
     source_lines: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
     missed_barriers: tuple[int, ...] = field(default=(), repr=False, compare=False)
+    values: Sequence[str] = field(default=(), repr=False, compare=False)
 
     def __str__(self) -> str:
         cause = [fold(f"  {self.cause}", 2)] if self.cause else []
@@ -95,6 +98,7 @@ class Finding:
         rows = [fold(f"{kind}: {self.message}{times}", 4)]
         for number, text in self.source_lines.items():
             rows.append(fold(f"  {self.file}:{number}: {text}", 6))
+        rows += [fold(f"  {text}", 6) for text in self.values]
         return rows
 
     def _repr_html_(self) -> str:
@@ -103,6 +107,7 @@ class Finding:
     def to_dict(self) -> dict:
         values = {**asdict(self), "source_lines": dict(self.source_lines)}
         del values["missed_barriers"]  # which serve to join the findings of a launch
+        values["values"] = list(self.values)
         return values
 
     @classmethod
@@ -126,6 +131,7 @@ class Finding:
             other_line=_number(data["other_line"]),
             count=int(data["count"]),
             source_lines={int(line): _text(text) for line, text in lines},
+            values=tuple(_text(one) for one in data.get("values", ())[:MOST_SOURCE_LINES]),
         )
 
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import c_size_t
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -78,6 +78,7 @@ _REHEARSAL_SHARE = 0.25  # of the time limit: a loop that waits for another thre
 _TRIAL_S = 2.0  # for blocks that run again with larger arrays
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
 _ALL_WARPS = 2**32 - 1  # all_warps in machine/traffic.h
+_Read = TypeVar("_Read")
 _WATCHED = np.dtype(WatchedLane)  # made once: NumPy takes a while to read a structure
 
 
@@ -187,6 +188,40 @@ def launch(
         with door:
             raise _fault(one, report)
     return report
+
+
+def run_recorded(
+    kernel: Kernel,
+    packed: bytes,
+    grid: Extents,
+    block: Extents,
+    shared: int,
+    observe: Sequence[str],
+    read: Callable[[], _Read],
+    *,
+    outputs: Sequence[int] = (),
+    time_limit: float | None = None,
+    **more: Any,
+) -> tuple[LaunchReport, int, _Read]:
+    """Run one launch of a kernel as it is, on one worker and without a rehearsal. A finding that
+    stops it is the report's `fatal`, and no exception.
+
+    read: is called after the launch, before another one can begin; more: fields of
+    library.LaunchRequest; the other arguments are those of `launch`. Returns the report, the bytes
+    of local memory of a thread, and what `read` has returned.
+    """
+    require_launchable(kernel, grid, block, shared)
+    _require_time(time_limit)
+    one = _Launch(kernel, packed, grid, block, int(shared), {})
+    seconds = float(time_limit) if time_limit is not None else _usual_time()
+    with door:
+        report = one.run(observe, time.monotonic() + seconds, outputs, **more)
+        found = read()
+    return (
+        replace(report, findings=one_a_cause(report.findings)),
+        one._request(observe, {}).local_bytes,
+        found,
+    )
 
 
 def _fault(one: _Launch, report: LaunchReport) -> LaunchFault:

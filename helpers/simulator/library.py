@@ -87,6 +87,20 @@ class LaunchRequest(ctypes.Structure):
         ("watched_block", c_uint64), ("undo", c_uint32), ("block_count", c_uint32), ("blocks",
         c_void_p),
         ("step_limit", c_uint64), ("stack_limit", c_uint64), ("stack_ends", c_uint32),
+        ("recording", c_void_p),
+    ]
+
+
+class Recording(ctypes.Structure):
+    """What a launch records, and what it does otherwise than its program says (machine/recorder.h).
+    """
+
+    _fields_ = [
+        ("first", c_void_p), ("slots", c_void_p), ("has_addresses", c_void_p),
+        ("watched", c_void_p), ("changes", c_void_p), ("conditions", c_void_p),
+        ("limit", c_uint64), ("until", c_uint64), ("until_bytes", c_uint64),
+        ("change_count", c_uint32), ("ahead_warp", c_uint32), ("ahead_lanes", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -158,7 +172,7 @@ INSTRUCTION_BYTES, FUNCTION_BYTES = 64, 32
 _SIZES = {
     "Instruction": INSTRUCTION_BYTES, "Function": FUNCTION_BYTES,
     **{s.__name__.strip("_"): ctypes.sizeof(s) for s in (_Static, Program, LaunchRequest,
-    RawFinding, Site, WatchedLane, Busiest, StoreShare)},
+    RawFinding, Site, WatchedLane, Busiest, StoreShare, Recording)},
 }
 
 _RESULTS_AND_ARGUMENTS = {
@@ -200,6 +214,7 @@ _RESULTS_AND_ARGUMENTS = {
     "halo_executed": (ctypes.POINTER(c_uint64), [c_void_p]),
     "halo_busiest": (ctypes.POINTER(Busiest), []),
     "halo_store_shares": (ctypes.POINTER(StoreShare), [c_void_p]),
+    "halo_recorded": (ctypes.POINTER(c_uint64), [c_void_p, c_void_p, c_void_p, c_void_p]),
     "halo_watched": (ctypes.POINTER(WatchedLane), [c_void_p]),
     "halo_shared_region": (c_uint32, [c_uint32]),
     "halo_local_region": (c_uint32, []),

@@ -97,6 +97,24 @@ class Arguments:
             memory.free(address)
         self._allocated.clear()
 
+    def arrays_after(self) -> dict[str, np.ndarray]:
+        """Return copies of the device's arrays, by the names of their parameters."""
+        found = {}
+        for parameter, address, array in self._copies.values():
+            found[parameter.name] = np.empty_like(array, subok=False)
+            memory.read(found[parameter.name], address, array.nbytes)
+        return found
+
+    def starts_without_values(self, name: str) -> bool:
+        """Return whether the array of a parameter is an output that nobody has written before the
+        launch.
+        """
+        pairs = zip(self._kernel.parameters, self._args, strict=True)
+        return any(
+            p.name == name and (self._is_output(p, value) or self._is_fresh_output(p, value))
+            for p, value in pairs
+        )
+
     def copy_back(self) -> None:
         """Copy the device's arrays back. Raises ValueError if the kernel has written to an array
         that is read-only.

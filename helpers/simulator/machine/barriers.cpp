@@ -58,6 +58,13 @@ void order_some(Worker& w, const std::vector<Waiting>& those, ThreadClocks& arri
 // Lets these threads go on.
 void release(Worker& w, const std::vector<Waiting>& those) {
     reduce(w, those);
+    if (w.recorder != nullptr)
+        for (const Waiting& one : those)
+            if (w.decoded[one.path->pc].control == BARRIER_REDUCE) {
+                one.warp->enter(*one.path->frame);
+                w.recorder->add(w, *one.warp, w.instruction(one.path->pc), one.path->pc,
+                                one.path->waiting, FINISHES);
+            }
     for (const Waiting& one : those) one.path->state = Path::READY, one.path->pc += 1;
     for (Warp& warp : w.warps)
         unite_paths(warp, [](const Path& one, const Path& other) {

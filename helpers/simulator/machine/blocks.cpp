@@ -80,6 +80,16 @@ void fill_statics(const Worker& w, Warp& warp) {
     }
 }
 
+// Lets some lanes of a warp run before its others: until both come to one barrier.
+void put_lanes_ahead(Worker& w) {
+    Warp& warp = w.warps[w.recorder->ahead_warp()];
+    const std::uint32_t ahead = w.recorder->ahead_lanes() & warp.exist;
+    if (ahead == 0 || ahead == warp.exist) return;
+    Path first = warp.paths[0];
+    first.lanes = ahead, warp.paths[0].lanes &= ~ahead;
+    warp.paths.push_back(first);    // run_warp runs the last path first
+}
+
 void begin_block(Worker& w, std::uint64_t number) {
     const Dim& grid = w.launch.grid;
     w.block_index = {static_cast<std::uint32_t>(number % grid.x),
@@ -120,6 +130,7 @@ void begin_block(Worker& w, std::uint64_t number) {
         if (!warp.copies.pending.empty()) warp.copies.pending.clear();
         fill_block_statics(w, warp);
     }
+    if (w.recorder != nullptr && w.recorder->ahead_lanes() != 0) put_lanes_ahead(w);
 }
 
 }    // namespace
@@ -170,11 +181,12 @@ void run_block(Worker& w, std::uint64_t number) {
     begin_block(w, number);
     const std::size_t first_origin = w.origins.count();
     if (w.observe & TRAFFIC) w.traffic.shares.begin_block();
+    const std::size_t ahead = w.recorder != nullptr ? w.recorder->ahead_warp() : 0;
     do {
         for (bool again = true; again && !w.aborted;) {
             again = false;
-            for (Warp& warp : w.warps) {
-                again |= run_warp(w, warp);
+            for (std::size_t k = 0; k < w.warps.size(); ++k) {
+                again |= run_warp(w, w.warps[k == 0 ? ahead : k <= ahead ? k - 1 : k]);
                 if (w.aborted) break;
             }
         }

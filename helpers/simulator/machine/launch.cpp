@@ -234,6 +234,9 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.recent.assign(launch.program.instruction_count, Recent());
     w.executed.assign(launch.observe & INSTRUCTIONS ? launch.program.instruction_count : 0, 0);
     w.traffic.begin_launch(launch.watched_block, launch.watched_warp);
+    w.recorder.reset(launch.recording != nullptr ? new Recorder : nullptr);
+    if (w.recorder != nullptr)
+        w.recorder->begin_launch(*launch.recording, launch.program.instruction_count);
     decode_all(w);
     prepare_warps(w);
 }
@@ -429,7 +432,7 @@ void halo_sizes(std::uint32_t* sizes) {
     const std::size_t all[] = {sizeof(Instruction),   sizeof(Function), sizeof(Static),
                                sizeof(Program),       sizeof(LaunchRequest), sizeof(Finding),
                                sizeof(Site),          sizeof(WatchedLane), sizeof(Busiest),
-                               sizeof(StoreShare)};
+                               sizeof(StoreShare),    sizeof(Recording)};
     for (std::size_t k = 0; k < std::size(all); ++k) sizes[k] = static_cast<std::uint32_t>(all[k]);
 }
 std::uint32_t halo_operation_count() { return static_cast<std::uint32_t>(table().size()); }
@@ -609,6 +612,17 @@ const Busiest* halo_busiest() { return &worker.traffic.shares.busiest(); }
 const StoreShare* halo_store_shares(std::size_t* count) {
     const std::vector<StoreShare>& all = worker.traffic.shares.stores();
     return *count = all.size(), all.data();
+}
+// Returns the record of the launch (recorder.h). cut: whether its first words are missing; shared,
+// local: where the shared memory and the first thread's local memory of a block are.
+const std::uint64_t* halo_recorded(std::size_t* count, int* cut, std::uint64_t* shared,
+                                   std::uint64_t* local) {
+    *count = 0, *cut = 0, *shared = window_of(worker);
+    *local = reinterpret_cast<std::uint64_t>(worker.local.data());
+    if (worker.recorder == nullptr) return nullptr;
+    const std::vector<std::uint64_t>& words = worker.recorder->words();
+    *count = words.size(), *cut = worker.recorder->cut();
+    return words.data();
 }
 const WatchedLane* halo_watched(std::size_t* count) {
     return *count = worker.traffic.watched().size(), worker.traffic.watched().data();

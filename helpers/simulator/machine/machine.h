@@ -24,6 +24,7 @@
 #include "overlaps.h"
 #include "poison.h"
 #include "races.h"
+#include "recorder.h"
 #include "shapes.h"
 #include "traffic.h"
 
@@ -73,6 +74,7 @@ struct LaunchRequest {
     std::uint64_t step_limit;    // turns of `fuel_of_a_turn` backward branches; 0: none
     std::uint64_t stack_limit;    // bytes of a thread's stack on a GPU
     std::uint32_t stack_ends;    // a thread with more ends the launch; else it is only reported
+    const Recording* recording;    // null: nothing is recorded
 };
 
 // The content of an array before a launch that may be undone. It restores the array afterwards.
@@ -302,6 +304,7 @@ struct Worker {
     Findings findings;
     Finding fatal;
     Traffic traffic;
+    std::unique_ptr<Recorder> recorder;    // null: nothing is recorded
     Order order;
     std::unordered_map<const RaceCell*, Earlier>
         plain_before,    // plain writes that atomics have covered

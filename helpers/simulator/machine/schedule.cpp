@@ -29,6 +29,13 @@ bool part(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uin
           std::uint32_t rest) {
     if (w.observe & TRAFFIC) w.traffic.parted(static_cast<std::uint32_t>(pc), taken);
     Path& path = warp.path();
+    if (UNLIKELY(w.recorder != nullptr) && w.recorder->other_side_first(w, warp, pc, taken)) {
+        Path later = path;    // neither side waits for the other behind the branch
+        later.lanes = rest, later.pc = pc + 1;
+        path.lanes = taken, path.pc = i.target;
+        warp.paths.push_back(later);
+        return false;
+    }
     if (i.join >= 0 && join_pc(warp, path.join) != i.join)
         path.join = open_join(warp, Join::BRANCH_JOIN, i.join, path.join, path.lanes, path.frame);
     if (i.target == i.join) {
@@ -299,8 +306,8 @@ __attribute__((noinline)) void use_marks_of(Worker& w, Warp& warp, const Instruc
 }
 
 // Runs the warp's current path until it waits, ends, or has had its turn. Returns true if its turn
-// was over before it waited or ended.
-bool run_path(Worker& w, Warp& warp) {
+// was over before it waited or ended. records: the launch is recorded.
+template <bool records> bool run_path(Worker& w, Warp& warp) {
     const Instruction* const code = w.launch.program.instructions;
     const Decoded* const decoded_code = w.decoded.data();
     std::uint64_t* const executed = w.executed.empty() ? nullptr : w.executed.data();
@@ -308,6 +315,9 @@ bool run_path(Worker& w, Warp& warp) {
     std::uint32_t active = warp.path().lanes;
     warp.resting &= ~active;
     warp.enter(*warp.path().frame);
+    auto recorded = [&](const Instruction& i, std::uint32_t lanes) {
+        if constexpr (records) w.recorder->end(w, warp, i, pc, lanes);
+    };
     auto again = [&] {    // after the path itself has changed
         const Path& path = warp.path();
         pc = path.pc, active = path.lanes, stop = join_pc(warp, path.join);
@@ -336,11 +346,13 @@ bool run_path(Worker& w, Warp& warp) {
             const std::uint32_t bits = warp.predicate(i.predicate);
             lanes &= i.guard == 1 ? bits : ~bits;
         }
+        if constexpr (records) lanes = w.recorder->begin(w, warp, i, pc, active, lanes);
         if (UNLIKELY(executed != nullptr) && lanes != 0) ++executed[pc], ++warp.steps;
         if (LIKELY(decoded.run != nullptr)) {
             if (lanes != 0) {
                 if (UNLIKELY(!warp.marks.empty())) pass_marks(w, warp, i, lanes, decoded.passing);
                 decoded.run(warp, i, lanes);
+                recorded(i, lanes);
             }
             ++pc;
             continue;
@@ -355,12 +367,14 @@ bool run_path(Worker& w, Warp& warp) {
                 warp.path().pc = pc;
                 if (UNLIKELY(w.overlaps.is_active())) w.overlaps.watch(w, warp, i, pc, lanes);
                 if (!decoded.machine(w, warp, i, pc, lanes)) return false;
+                recorded(i, lanes);
                 ++pc;
                 break;
             case ATOMIC_UPDATE:
                 warp.path().pc = pc;
                 if (UNLIKELY(w.overlaps.is_active())) w.overlaps.watch(w, warp, i, pc, lanes);
                 if (!run_atomic(w, warp, i, pc, lanes, decoded.detail)) return false;
+                recorded(i, lanes);
                 ++pc;
                 break;
             case BRANCH_TO: {
@@ -412,11 +426,14 @@ bool run_path(Worker& w, Warp& warp) {
                 arrive_at_barrier(w, warp, i, pc, lanes, decoded);
                 ++pc;
                 break;
-            case MEET:
+            case MEET: {
                 warp.path().pc = pc;
+                const std::uint32_t done = warp.path().met ? warp.path().waiting : lanes;
                 if (!meet(w, warp, i, pc, lanes, *decoded.meeting)) return false;
+                recorded(i, done);
                 ++pc;
                 break;
+            }
             case FENCE:
                 fence(w, warp, i, lanes);
                 if (w.aborted) return false;
@@ -436,6 +453,7 @@ bool run_path(Worker& w, Warp& warp) {
                 else
                     each_lane(warp.at<std::uint32_t>(i.operand[0]), lanes,
                               [&](int) { return static_cast<std::uint32_t>(w.ticks); });
+                recorded(i, lanes);
                 ++pc;
                 break;
             }
@@ -448,11 +466,13 @@ bool run_path(Worker& w, Warp& warp) {
                 else
                     each_lane(warp.at<std::uint64_t>(i.operand[0]), lanes,
                               [&](int) { return address; });
+                recorded(i, lanes);
                 ++pc;
                 break;
             }
             case ACTIVE_MASK:
                 each_lane(warp.at<std::uint32_t>(i.operand[0]), lanes, [&](int) { return lanes; });
+                recorded(i, lanes);
                 ++pc;
                 break;
             case YIELD:
@@ -487,7 +507,8 @@ bool run_warp(Worker& w, Warp& warp) {
             return false;
         }
         warp.current = next - 1;
-        const bool interrupted = run_path(w, warp);
+        const bool interrupted =
+            LIKELY(w.recorder == nullptr) ? run_path<false>(w, warp) : run_path<true>(w, warp);
         if (w.aborted) return false;
         if (interrupted) {    // next time the other paths of this warp come first
             put_first(warp);

@@ -67,6 +67,7 @@ class Body:
     local_bytes: int = 0  # of formals, .local variables and the .param variables of calls
     lines: list[int] = field(default_factory=list)  # of each statement, in the PTX
     names: dict[str, Operand] = field(default_factory=dict)  # what each means outside of scopes
+    label_places: dict[str, int] = field(default_factory=dict)  # the statement behind each label
 
     def labels(self, statement: Statement) -> list[Label]:
         """Return where a branch may lead; [] for any other statement."""
@@ -248,6 +249,7 @@ class BodyReader:
 
     def label(self, name: str) -> None:
         self.labels[-1][name] = Label(name, len(self.body.statements))
+        self.body.label_places[name] = len(self.body.statements)
         if self.waiting[-1]:
             self.waiting[-1] = [one for one in self.waiting[-1] if not self.find_label(one)]
         self.last_label = name

@@ -132,8 +132,10 @@ class Program:
 
 
 @dataclass(frozen=True)
-class _Piece:
-    """One function of a program: its first instruction, and what says how its accesses count."""
+class Piece:
+    """One function of a program: its first instruction, its code, and its rows, of which row k is
+    instruction `start + k`.
+    """
 
     start: int
     code: Code
@@ -146,7 +148,8 @@ class Encoding:
 
     operation_ids: the index of each operation by its name; contract: whether products and sums
     become fused multiply-adds, see contraction.py; leaves_out: an instruction that the machine does
-    not run is no error until a thread comes to it, see Context.
+    not run is no error until a thread comes to it, see Context; keeps_registers: each register of
+    the PTX has a slot of its own, and no copy between two of them is left out.
 
     Raises KeyError if the module has no such kernel, ParseError, Unsupported.
     """
@@ -158,9 +161,11 @@ class Encoding:
         operation_ids: Mapping[str, int],
         contract: bool = True,
         leaves_out: bool = False,
+        keeps_registers: bool = False,
     ):
         self._context = Context(module, operation_ids, contract, leaves_out)
-        self._pieces: list[_Piece] = []
+        self._keeps_registers = keeps_registers
+        self.pieces: list[Piece] = []
         self.program = self._encoded(module, name)
 
     def counted(self, machine_code: sass.Lines | None = None) -> Program:
@@ -173,7 +178,7 @@ class Encoding:
                 instructions[piece.start : piece.start + len(piece.rows)],
                 self._context, piece.code, piece.rows, piece.graph, machine_code,
             )
-            for piece in self._pieces
+            for piece in self.pieces
         ]
         return replace(
             self.program, instructions=instructions, by_machine_code=np.concatenate(certain)
@@ -205,11 +210,16 @@ class Encoding:
         offsets = [offset for _, offset, _ in layout.variables]
         for one in order:
             code = codes[one]
-            rows = without_copies(context, code, columns(context, code))
+            rows = columns(context, code)
+            if not self._keeps_registers:
+                rows = without_copies(context, code, rows)
             graph, jumps = _flow(code, len(rows))
-            self._pieces.append(_Piece(start, code, rows, graph))
-            piece, frame_bytes = _assemble(
-                context, code, rows, graph, jumps, start, static_slots, extra, places
+            self.pieces.append(Piece(start, code, rows, graph))
+            slots, frame_bytes = (
+                own_slots(code.widths) if self._keeps_registers else _slots(code, rows, graph)
+            )
+            piece = _assemble(
+                context, code, rows, graph, jumps, slots, start, static_slots, extra, places
             )
             pieces.append(piece)
             roots.append(origins(context, code, piece, offsets, len(statics)))
@@ -375,20 +385,8 @@ def _statics(context: Context) -> tuple[np.ndarray, int]:
     return statics, -(-at // 64) * 64
 
 
-def _assemble(
-    context: Context,
-    code: Code,
-    rows: Columns,
-    graph: Flow,
-    jumps: list[Jump],
-    start: int,
-    static_slots: np.ndarray,
-    extra: list[int],
-    places: dict[Place, int],
-) -> tuple[np.ndarray, int]:
-    """Allocate the slots of one function. It returns its instructions and the bytes of its frame.
-    ``start`` is its first instruction in the program.
-    """
+def _slots(code: Code, rows: Columns, graph: Flow) -> tuple[np.ndarray, int]:
+    """Return the slots of a function's registers, and the bytes of its frame."""
     count, operand, row_of, guard = len(rows), rows.operand, rows.row_of, rows.guard
     read, written = (operand >= 0) & ~rows.is_result, (operand >= 0) & rows.is_result
     guarded = np.flatnonzero(guard)
@@ -399,7 +397,32 @@ def _assemble(
         row_of[written], operand[written], guard[row_of[written]] != 0,
     )
     first, last = live_ranges(accesses, graph, count, len(code.widths))
-    slots, frame_bytes = allocate(first, last, code.widths)
+    return allocate(first, last, code.widths)
+
+
+def own_slots(widths: Iterable[int]) -> tuple[np.ndarray, int]:
+    """Return a slot for each register that no other one shares, and the bytes of the frame."""
+    nbytes = [-(-SLOT_BYTES[width] // 64) * 64 for width in widths]
+    ends = np.cumsum([0, *nbytes], dtype=np.int64)
+    return ends[:-1], int(ends[-1])
+
+
+def _assemble(
+    context: Context,
+    code: Code,
+    rows: Columns,
+    graph: Flow,
+    jumps: list[Jump],
+    slots: np.ndarray,
+    start: int,
+    static_slots: np.ndarray,
+    extra: list[int],
+    places: dict[Place, int],
+) -> np.ndarray:
+    """Return the instructions of one function. slots: of its registers; start: its first
+    instruction in the program.
+    """
+    count, operand, row_of, guard = len(rows), rows.operand, rows.row_of, rows.guard
 
     found = np.zeros(count, INSTRUCTION)
     for name in ("operation", "flags", "space", "bytes", "elements", "type"):
@@ -424,7 +447,7 @@ def _assemble(
 
     _mark_unused(context, found, rows)
     _link(code, found, graph, jumps, start, extra)
-    return found, frame_bytes
+    return found
 
 
 def _flow(code: Code, count: int) -> tuple[Flow, list[Jump]]:

@@ -1,0 +1,279 @@
+"""The tape: what every thread of a launch did.
+
+tape = simulator.record(source, "conv1d_basic", P, N, filter, n, grid=(2,), block=(4,))
+for step in tape.thread((0, 0, 0), (1, 0, 0)):
+    print(step.line, step.variables, step.accesses)
+print(tape.cell("P", 1))    # P[1] = N[0]*filter[0] + N[1]*filter[1] + N[2]*filter[2]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..findings import Finding
+from ..launch_limits import Extents
+from .arrays import ArrayPlace, ArrayPlaces, Index
+from .changes import Turn
+from .formulas import Formula, cell_text
+from .recording import Event, Recording
+from .steps import Access, Decision, Step, ThreadLog
+from .translation import NotRecorded
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A store of a thread to a cell: block, thread and line, and its place `at` in the order of the
+    launch. It is a tuple of the first three to whoever unpacks it.
+    """
+
+    block: Extents
+    thread: Extents
+    line: int
+    at: int = 0
+
+    def __iter__(self) -> Iterator:
+        return iter((self.block, self.thread, self.line))
+
+    def __getitem__(self, k: int) -> Any:
+        return (self.block, self.thread, self.line)[k]
+
+    def __len__(self) -> int:
+        return 3
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, tuple | Writer) else False
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+@dataclass(frozen=True)
+class CellOrigin:
+    """Where the value of a cell comes from, at the end of the launch.
+
+    writers: who stored to it, in order; formula: of its value; value: the value itself.
+    """
+
+    array: str
+    index: Index
+    member: str
+    writers: list[Writer]
+    formula: Formula
+    value: Any
+
+    @property
+    def terms(self) -> list[str]:
+        """The products that the value is the sum of, as texts: "N[1]*filter[1]"."""
+        return self.formula.term_texts
+
+    def __str__(self) -> str:
+        name = cell_text(self.array, self.index, self.member)
+        text = str(self.formula)
+        if text == f"{name} as before the launch":
+            return f"{name} is as before the launch"
+        return f"{name} = {text}"
+
+
+class Tape:
+    """The record of one launch.
+
+    name, source: of the kernel; grid, block: three extents each; inputs: the arrays and numbers
+    that the launch got, by the names of the parameters and constants, as they were before it;
+    outputs: the arrays after it; findings: as of `check`, of the recorded launch; completed:
+    whether it came to its end; is_cut, why_cut: whether the first records are missing, and why.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        recording: Recording,
+        arrays: ArrayPlaces,
+        inputs: Mapping[str, Any],
+        outputs: Mapping[str, np.ndarray],
+        before: Mapping[str, bytes],
+        blocks: tuple[int, ...] | None,
+    ):
+        self.source, self.name = source, recording.kernel.name
+        self.recording, self.arrays = recording, arrays
+        self.inputs, self.outputs, self.before = dict(inputs), dict(outputs), dict(before)
+        self.grid, self.block = recording.grid, recording.block
+        self.completed = recording.report.completed
+        self.printed = recording.report.printed
+        self.is_cut = recording.is_cut
+        self._watched = blocks
+        self._logs: dict[tuple[int, int], ThreadLog] = {}
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings of the recorded launch, with the values by which threads came to cells."""
+        from .finding_values import values_of
+
+        return tuple(
+            dataclasses.replace(one, values=values_of(one, self))
+            for one in self.recording.report.findings
+        )
+
+    @property
+    def why_cut(self) -> str:
+        """Why the first records are missing, "" if they are all there."""
+        if not self.is_cut:
+            return ""
+        return (
+            f"the launch has more records than {self.recording.most_words:,} words hold: only the "
+            "last ones are here. Launch fewer or smaller blocks, or name the blocks to record"
+        )
+
+    @property
+    def blocks(self) -> list[Extents]:
+        """The blocks that were recorded, in the order in which they ran."""
+        return [self._extents(k) for k in dict.fromkeys(e.block for e in self.events)]
+
+    @property
+    def threads(self) -> list[Extents]:
+        """The threads of a block, x first."""
+        x, y, z = self.block
+        return [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """The executed instructions of all warps, in their order."""
+        return list(self.recording.events())
+
+    @cached_property
+    def _entries(self) -> dict[tuple[int, int], list[tuple[Event, int]]]:
+        found: dict[tuple[int, int], list[tuple[Event, int]]] = {}
+        for event in self.events:
+            first = event.warp * 32
+            for k, lane in enumerate(event.lanes):
+                key = event.block, first + lane
+                if key in found:
+                    found[key].append((event, k))
+                else:
+                    found[key] = [(event, k)]
+        return found
+
+    def thread(self, block: Extents, thread: Extents) -> list[Step]:
+        """Return what a thread did, line by line. block, thread: triples (x, y, z), or fewer
+        numbers, of which the others are 0.
+
+        Raises ValueError for a block or thread that the launch does not have, and NotRecorded for a
+        block that was not recorded.
+        """
+        return self.log(block, thread).steps
+
+    def log(self, block: Extents, thread: Extents) -> ThreadLog:
+        """Return all that is known of a thread; the exceptions are those of `thread`."""
+        b = self._number(block, self.grid, "block")
+        t = self._number(thread, self.block, "thread")
+        if self._watched is not None and b not in self._watched:
+            raise NotRecorded(f"block {block} was not recorded: name it in blocks=[...]")
+        if (b, t) not in self._logs:
+            self._logs[b, t] = ThreadLog(
+                self.recording,
+                self.arrays,
+                self._extents(b),
+                self._thread(t),
+                self._entries.get((b, t), []),
+            )
+        return self._logs[b, t]
+
+    @staticmethod
+    def _number(given: Any, extents: Extents, what: str) -> int:
+        try:
+            x, y, z = (*map(int, (given,) if isinstance(given, int) else given), 0, 0)[:3]
+        except (TypeError, ValueError):
+            raise ValueError(f"{what} {given!r}: give three numbers, such as (0, 0, 0)") from None
+        if not all(0 <= k < n for k, n in zip((x, y, z), extents, strict=True)):
+            raise ValueError(f"{what} {given} is not in the launch: its extents are {extents}")
+        return x + extents[0] * (y + extents[1] * z)
+
+    def _extents(self, number: int) -> Extents:
+        x, y, _ = self.grid
+        return number % x, number // x % y, number // x // y
+
+    def _thread(self, number: int) -> Extents:
+        x, y, _ = self.block
+        return number % x, number // x % y, number // x // y
+
+    def accesses(self) -> list[Access]:
+        """Return the accesses of all recorded threads, in the order of the launch."""
+        found = [
+            access
+            for b, t in self._entries
+            for step in self.log(self._extents(b), self._thread(t)).steps
+            for access in step.accesses
+        ]
+        return sorted(found, key=lambda one: (one.at, one.thread[::-1], one.element))
+
+    def turns(self, decision: Decision, values: Mapping[str, Any]) -> list[Turn]:
+        """Return the changes that turn a decision round wherever the variables have these values
+        before the step: each time that a recorded thread comes to it.
+        """
+        found = []
+        for b, t in self._entries:
+            for step in self.log(self._extents(b), self._thread(t)).steps:
+                for one in step.decisions:
+                    if one.pc == decision.pc and _agrees(step.before, values):
+                        found.append(Turn.of(step, one))
+        return found
+
+    # ---- where values come from
+
+    @cached_property
+    def provenance(self):
+        """The formulas of all values."""
+        from .provenance import Provenance
+
+        return Provenance(self)
+
+    def cell(self, array: str, index: Index, member: str = "") -> CellOrigin:
+        """Return where the value of a cell comes from, after the launch; of shared memory, after
+        the last block that ran.
+
+        index: of the array as it was passed (one number, or one for each axis), and of an array of
+        the source as it declares it; member: of a structure, by default its first number.
+        Raises ValueError for an array, a cell or a member that the launch does not have.
+        """
+        place = self.arrays.by_name.get(array)
+        if place is None:
+            known = ", ".join(
+                one.name
+                for one in sorted(self.arrays, key=lambda one: one.rank)
+                if not one.name.startswith("$")  # a text of printf
+            )
+            raise ValueError(f"the launch has no array {array!r}: it has {known}")
+        address = self._address(place, index)
+        if not place.start <= address < place.start + place.nbytes:
+            raise ValueError(f"{cell_text(array, index)} is not in {array}, of {place.count} cells")
+        if member:
+            if member not in place.members:
+                raise ValueError(f"{array} has no member {member!r}: {', '.join(place.members)}")
+            address += place.layout[place.members.index(member)][0]
+        return self.provenance.cell(place, address)
+
+    def _address(self, place: ArrayPlace, index: Index) -> int:
+        given = self.inputs.get(place.name)
+        width = place.element_bytes
+        if isinstance(index, tuple) and len(index) > 1:
+            index = tuple(int(k) for k in index)
+            shape = place.extents if len(place.extents) > 1 else getattr(given, "shape", ())
+            if len(shape) != len(index) or any(
+                not 0 <= k < n for k, n in zip(index, shape, strict=True)
+            ):
+                raise ValueError(f"{cell_text(place.name, index)} is not in {place.name}: {shape}")
+            flat = int(np.ravel_multi_index(index, shape))
+        else:
+            flat = int(index[0] if isinstance(index, tuple) else index)
+        if isinstance(given, np.ndarray) and len(place.extents) < 2:
+            width = given.itemsize
+        return place.start + flat * width
+
+
+def _agrees(variables: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    return all(name in variables and variables[name] == value for name, value in values.items())
