@@ -10,10 +10,11 @@ both read the same kernel.
 
 from __future__ import annotations
 
+import bisect
 import keyword
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,9 +32,20 @@ _WORD = re.compile(
     re.DOTALL,
 )
 _C_LINKAGE = re.compile(r'extern\s*"C"')
-_KERNEL = re.compile(
-    r"__global__(?:(?!__global__)[^;{}()]|__launch_bounds__\s*\([^)]*\))*?"
-    r"\b(\w+)\s*\((?<!__launch_bounds__\()"
+# The words of a declaration up to its first sign that ends it, and each name with a parenthesis.
+_HEAD_END = re.compile(r"[;{}]|\b__global__\b|\Z")
+_CALL_LIKE = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+# With a parenthesis of their own, before the name of a kernel or behind its parameters.
+_ATTRIBUTES = (
+    "__launch_bounds__", "__maxnreg__", "__cluster_dims__", "__block_size__", "__attribute__",
+    "__declspec", "alignas", "decltype", "noexcept",
+)  # fmt: skip
+# Where a declaration cannot, or must not, begin with extern "C".
+_OTHER_LINKAGE = re.compile(r"\b(?:template|static)\b")
+_DIRECTIVE = re.compile(
+    r"^[ \t]*(?:#|%:)[ \t]*(?:define[ \t]+(?P<head>(?P<name>\w+)(?:\([^()\n]*\))?))?"
+    r"(?:\\[ \t]*\n|[^\n])*",
+    re.MULTILINE,
 )
 
 
@@ -153,7 +165,8 @@ def parts(line: str, cell: str) -> KernelCell:
     # The comment replaces the %%kernel line, so that the line numbers are those of the cell.
     source = f"// %%kernel {name}\n{with_c_linkage(cell)}"
     text = f"%%kernel {line}\n{cell}"
-    return KernelCell(name, _kernel_of(cell, name), tuple(_options(line)), source, text)
+    options = tuple(_options(line))
+    return KernelCell(name, _kernel_of(cell, name, options), options, source, text)
 
 
 def head(text: str) -> KernelCell:
@@ -203,10 +216,18 @@ def _options(line: str) -> list[str]:
     return options
 
 
-def _kernel_of(cell: str, name: str) -> str:
-    """Return the kernel of the cell to bind to `name`: the one of that name, or the only one."""
-    kernels = _KERNEL.findall(without_comments(cell))
+def _kernel_of(cell: str, name: str, options: Sequence[str]) -> str:
+    """Return the kernel of the cell to bind to `name`: the one of that name, or the only one. Where
+    macros make the names of kernels, the compiler alone knows them: it is `name`.
+    """
+    code = without_comments(cell)
+    macros = {found["name"] for found in _DIRECTIVE.finditer(code)}
+    macros |= {option[2:].partition("=")[0] for option in options}
+    plain = _DIRECTIVE.sub("", code)
+    kernels = tuple(dict.fromkeys(_names_of_kernels(plain)))
     if name in kernels:
+        return name
+    if macros.intersection(kernels) or (not kernels and "__global__" in code):
         return name
     if len(kernels) == 1:
         return kernels[0]
@@ -216,20 +237,57 @@ def _kernel_of(cell: str, name: str) -> str:
     )
 
 
+def _names_of_kernels(code: str) -> Iterator[str]:
+    """Yield the name that each `__global__` of a text without comments declares."""
+    for found in re.finditer(r"\b__global__\b", code):
+        end = _HEAD_END.search(code, found.end())
+        head = code[found.end() : end.start()] if end else ""
+        at = 0
+        while named := _CALL_LIKE.search(head, at):
+            if named[1] not in _ATTRIBUTES:
+                yield named[1]
+                break
+            at = _behind_parenthesis(head, named.end())
+
+
+def _behind_parenthesis(text: str, at: int) -> int:
+    """Return the place behind the parenthesis that is open at a place."""
+    depth = 1
+    for found in re.compile(r"[()]").finditer(text, at):
+        depth += 1 if found[0] == "(" else -1
+        if depth == 0:
+            return found.end()
+    return len(text)
+
+
 def with_c_linkage(source: str) -> str:
     """Return the source with extern "C" before each kernel, on the same line.
 
-    A source with its own extern "C" stays unchanged. SourceModule would put the whole source into
-    extern "C", in which a header with templates does not compile.
+    A source with its own extern "C" stays unchanged, and so do templates and static functions.
+    SourceModule would put the whole source into extern "C", in which a header with templates does
+    not compile.
     """
     code = without_comments(source)
     if _C_LINKAGE.search(code):
         return source
-    pieces, end = [], 0
-    for match in re.finditer(r"__global__", code):
-        start = max(code.rfind(sign, 0, match.start()) for sign in ";{}") + 1
-        before = code[start : match.start()].rstrip()
-        if not (before.endswith(">") and re.search(r"template\s*<", before)):
-            pieces += [source[end : match.start()], 'extern "C" ']
-            end = match.start()
+    directives = list(_DIRECTIVE.finditer(code))
+    pieces, end, after = [], 0, 0
+    for match in re.finditer(r"\b__global__\b", code):
+        at = match.start()
+        start = max(after, *(code.rfind(sign, after, at) + 1 for sign in ";{}"))
+        known = bisect.bisect_right(directives, at, key=lambda one: one.start()) - 1
+        if known >= 0:
+            one = directives[known]
+            # Of a macro: what it stands for begins behind its parameters.
+            start = max(start, one.end() if one.end() <= at else one.end("head"))
+        after = match.end()
+        if _OTHER_LINKAGE.search(code, start, at):
+            continue
+        begin = at - len(code[start:at].lstrip())
+        if named := re.compile(r"extern\b").match(code, begin):
+            pieces += [source[end : named.end()], ' "C"']
+            end = named.end()
+        else:
+            pieces += [source[end:begin], 'extern "C" ']
+            end = begin
     return "".join([*pieces, source[end:]])

@@ -13,6 +13,7 @@ where it is too long.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ STOPPED = ("", "finding", "time", "refused")
 _LONGEST = {"said": 5_000, "printed": 20_000}  # characters
 _NAME = 100  # characters of a parameter's name
 _MOST_FINDINGS, _MOST_ROWS = 100, 10_000
-_PLAIN = ("stopped", "said", "printed", "lines", "misplaced")
+_PLAIN = ("stopped", "said", "printed", "lines", "misplaced", "beside")
 _CASE = ("title", "outputs", "budgeted", "within", "options", "architecture")
 
 
@@ -92,7 +93,7 @@ def answer(cases: Sequence[Case], outcomes: Sequence[Outcome]) -> bytes:
         {
             "counts": [dataclasses.asdict(c) for c in one.counts],
             "findings": [f.to_dict() for f in one.findings],
-            "spread": one.spread and dataclasses.astuple(one.spread),
+            "spread": dataclasses.asdict(one.spread),
             **{name: getattr(one, name) for name in _PLAIN},
         }
         for one in outcomes
@@ -130,17 +131,15 @@ def outcomes(
         counts = tuple(_counts(c) for c in note["counts"])
         findings = tuple(Finding.from_dict(f) for f in note["findings"][:_MOST_FINDINGS])
         stopped = note["stopped"] if note["stopped"] in STOPPED else "refused"
-        spread = None
-        if note["spread"] is not None:
-            even, odd, *of_warps = map(int, note["spread"])
-            spread = Spread(_count(even), _count(odd), *(max(one, -1) for one in of_warps))
+        spread = Spread(**{name: _amount(value) for name, value in dict(note["spread"]).items()})
         if stopped in ("finding", "time") and not findings:
             raise wire.MessageError("a launch was stopped without a finding")
         if counted and not stopped and len(counts) != len(case.steps):
             raise wire.MessageError("not every launch has counters")
         said, printed = (str(note[name])[:most] for name, most in _LONGEST.items())
         words = (printed, _count(note["lines"]), _misplaced(case, note["misplaced"]))
-        made.append(Outcome(arrays, counts, findings, stopped, said, spread, *words))
+        beside = _count(note["beside"])
+        made.append(Outcome(arrays, counts, findings, stopped, said, spread, *words, beside))
     return tuple(made)
 
 
@@ -163,8 +162,12 @@ def _counts(note: Mapping[str, Any]) -> Counts:
     return Counts(traffic, barriers, blocks, instructions, turns)
 
 
-def _count(value: Any) -> int:
-    number = int(value)
-    if number < 0:
+def _amount(value: Any) -> float:
+    number = float(value)
+    if not 0 <= number < math.inf:
         raise wire.MessageError(f"a counter is {number}")
     return number
+
+
+def _count(value: Any) -> int:
+    return int(_amount(value))

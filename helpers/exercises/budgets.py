@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
@@ -20,7 +21,7 @@ class Budget:
     case; hint: what to think of where it is exceeded; least: what a right answer cannot do without
     (0 where that is nothing); quiet: left out of verdicts; status: of an answer beyond it, "wrong"
     where it is no matter of traffic; if_less: what to think of below `least`, where `hint` does not
-    say it.
+    say it; everywhere: it holds in the largest case, too, whatever its shape is.
     """
 
     what: str
@@ -31,6 +32,7 @@ class Budget:
     quiet: bool = False
     status: str = "budget"
     if_less: str = ""
+    everywhere: bool = False
 
     def limit(self, case: Case) -> float:
         """Return the most for a case."""
@@ -77,22 +79,23 @@ def none_of(space: str, *accesses: str, what: str = "", hint: str = "") -> Budge
 
 
 def spread(name: str) -> Amount:
-    """Return a field of Outcome.spread; 0 where it is not known."""
-    return lambda case, one: max(getattr(one.spread, name), 0) if one.spread else 0
+    """Return a field of Outcome.spread."""
+    return lambda case, one: getattr(one.spread, name)
 
 
 def loads_of_a_warp(most: float | Callable[[Case], float], hint: str) -> Budget:
-    """Return the budget of so many requests by which one warp of block 0 loads from global memory.
+    """Return the budget of so many requests by which one warp loads from global memory, in the
+    block that loads most.
     """
-    return Budget(
-        "load requests by one warp of block 0", spread("loads"), most, hint, quiet=True
-    )
+    return Budget("load requests by one warp", spread("loads"), most, hint, quiet=True)
 
 
 def numbers_of_a_thread(most: float | Callable[[Case], float], hint: str) -> Budget:
-    """Return the budget of so many words of shared memory that one thread of block 0 loads."""
+    """Return the budget of so many words that are read from shared memory one after another: by one
+    thread, or by several that wait for each other at barriers.
+    """
     return Budget(
-        "numbers that one thread of block 0 reads from shared memory",
+        "numbers read from shared memory one after another",
         spread("numbers"),
         most,
         hint,
@@ -127,27 +130,43 @@ def shuffles(most: float = 0.0, per: str = "output", hint: str = "") -> Budget:
 def unused(what: str, hint: str, *names: str) -> Budget:
     """Return the budget of operations that no right answer executes, whatever comes out."""
     amount = executed(*names, per="launch")
-    return Budget(what, amount, 0, hint, quiet=True, status="wrong")
+    return Budget(what, amount, 0, hint, quiet=True, status="wrong", everywhere=True)
 
 
-def _ends(end: str) -> Amount:
+def _arithmetic(*types: str) -> Amount:
+    """Return how many warps execute arithmetic on numbers of these types, as PTX names them."""
+    known = re.compile(rf"(?:{_ARITHMETIC})\b.*\.(?:{'|'.join(types)})")
     return lambda case, one: sum(
-        n for counts in one.counts for name, n in counts.instructions.items() if name.endswith(end)
+        n
+        for counts in one.counts
+        for name, n in counts.instructions.items()
+        if known.fullmatch(name)
     )
+
+
+_ARITHMETIC = "add|sub|mul|fma|mad|div|rem|rcp|r?sqrt|sin|cos|lg2|ex2|tanh|neg|abs|min|max"
+float_arithmetic = _arithmetic("f32", "f32x2", "f16", "f16x2", "bf16", "bf16x2", "f64")
 
 
 def no_doubles(hint: str) -> Budget:
     """Return the budget of no arithmetic in double precision."""
-    return Budget("operations on doubles, by warps", _ends(".f64"), 0, hint, quiet=True)
+    what = "operations on doubles, by warps"
+    return Budget(what, _arithmetic("f64"), 0, hint, quiet=True, everywhere=True)
 
 
 def elsewhere(integers: float) -> tuple[Budget, ...]:
-    """Return the budgets of products by other units than the tensor cores: doubles, and integers
-    beyond what indices need.
+    """Return the budgets of products by other units than the tensor cores: whatever makes them,
+    they come out where matrix instructions multiply by 0; and integers beyond what indices need.
     """
     hint = "The tensor cores should make all products."
     return (
-        no_doubles(hint),
+        Budget(
+            "values that do not come from the tensor cores",
+            lambda case, one: one.beside,
+            0,
+            hint,
+            quiet=True,
+        ),
         Budget(
             "products of integers, by warps",
             executed("mul.lo", "mul.hi", "mad.lo", "mad.hi", "dp4a", "dp2a", per="launch"),

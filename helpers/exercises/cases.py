@@ -7,7 +7,9 @@ kernel runs where no expected output is.
 
 from __future__ import annotations
 
+import math
 import re
+import zlib
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -63,6 +65,19 @@ class Case:
     def count(self) -> int:
         """Values that the outputs have."""
         return sum(self.arrays[name].size for name in self.outputs)
+
+    @property
+    def watched(self) -> tuple[int, int, int]:
+        """The block whose warps are watched request by request: drawn from the inputs, so that an
+        answer does not know it.
+        """
+        grid = three(self.steps[0].grid)
+        drawn = 0
+        for name, array in self.arrays.items():
+            if name not in self.outputs:
+                drawn = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, drawn)
+        drawn %= math.prod(grid)
+        return drawn % grid[0], drawn // grid[0] % grid[1], drawn // grid[0] // grid[1]
 
     def plan(self, cell: KernelCell) -> Plan:
         """Return the launches of a cell's kernel, with the sizes of the case.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from helpers.quantities import quantity
+from helpers.simulator.includes import without_raw_strings
 
 MOST_BYTES = 64 << 10
 MOST_LINES = 2_000
@@ -58,7 +59,7 @@ def check_includes(text: str) -> None:
     """Raise Refused for an #include of anything that is not a header by its plain name, such as
     <cuda_fp16.h>, for a #pragma that asks for such a file, and for a #line that names one.
     """
-    joined = re.sub(r"\\[ \t]*\r?\n", "", text.replace("??/", "\\"))
+    joined = re.sub(r"\\[ \t]*\r?\n", "", without_raw_strings(text).replace("??/", "\\"))
     # In the text as it is, too: what one reader takes for a literal, another may take for a
     # directive.
     for view in (_without_comments(joined), joined):

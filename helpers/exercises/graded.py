@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from helpers import checking, kernel_cells
-from helpers.exercises import gate, work, wrong_values
+from helpers.exercises import amounts, gate, work, wrong_values
 from helpers.exercises import outcome as outcomes_of
 from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
-from helpers.exercises.budgets import Budget
+from helpers.exercises.budgets import Budget, no_doubles
 from helpers.exercises.cases import Case
 from helpers.exercises.mistakes import (
     NO_DYNAMIC_MEMORY,
@@ -146,14 +146,13 @@ class GradedExercise(BaseExercise):
         wants: Sequence[Mapping[str, np.ndarray]],
         outcomes: list[Outcome],
     ) -> Verdict:
-        """Run the budgeted cases once more, with counters, and put these outcomes in their places.
-        """
-        budgeted = [k for k, case in enumerate(cases) if case.budgeted]
-        again = [fitted[k] for k in budgeted]
+        """Run the cases that are counted once more, and put these outcomes in their places."""
+        places = amounts.counted(cases)
+        again = [fitted[k] for k in places]
         counted = outcomes_of.run(
             cell, again, turns=self.turns, limit_s=self.limit_s, checks=False
         )
-        for k, one in zip(budgeted, counted, strict=False):
+        for k, one in zip(places, counted, strict=False):
             if one.stopped:
                 return self._of_stop(cases[k], one)
             outcomes[k] = one
@@ -370,10 +369,11 @@ class GradedExercise(BaseExercise):
 
     def _of_budgets(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> Verdict:
         counters: dict[str, tuple[float, float]] = {}
-        for budget in self._all_budgets():
+        places = amounts.counted(cases)
+        for budget in self._all_budgets(cases):
             worst: tuple[float, float, Case] | None = None
-            for case, one in zip(cases, outcomes, strict=True):
-                if not case.budgeted:
+            for case, one in ((cases[k], outcomes[k]) for k in places):
+                if not (case.budgeted or budget.everywhere):
                     continue
                 amount, most = budget.of(case, one), budget.limit(case)
                 if amount < budget.least - 1e-9:
@@ -405,12 +405,13 @@ class GradedExercise(BaseExercise):
             "pass", "; ".join([checked, *shown]), checked=checked, counters=counters
         )
 
-    def _all_budgets(self) -> Iterator[Budget]:
+    def _all_budgets(self, cases: Sequence[Case]) -> Iterator[Budget]:
         yield work.NO_CLOCK
         yield work.NO_STORE_TO_INPUTS
         yield from work.of_blocks(self.most_of_a_block)
         yield from self.budgets
         yield work.NO_FLOAT_INDEX  # an exercise that asks for no such numbers says why by itself
+        yield no_doubles(_NO_DOUBLES)
         if self.most_of_a_block is not None:
             yield from work.of_warps(self.most_of_a_block)
         yield Budget(
@@ -420,6 +421,7 @@ class GradedExercise(BaseExercise):
             "A __device__ variable is global memory, too: keep sums in registers, and what threads "
             "share in __shared__ memory. (A table that is only read is free.)",
             quiet=True,
+            everywhere=True,
         )
         if not self.reads_outputs:
             yield Budget(
@@ -432,7 +434,9 @@ class GradedExercise(BaseExercise):
                 0,
                 "Sum up in a variable, and store it once: an output need not be read.",
                 quiet=True,
+                everywhere=True,
             )
+        yield from amounts.budgets(self.name, cases)
 
     def _checked(self, cases: Sequence[Case]) -> str:
         """Return such as "4 sizes, 2 filters, 1,259 values"."""
@@ -516,6 +520,10 @@ _SEARCH = (
 )
 
 
+_NO_DOUBLES = (
+    "Compute in float: a double takes two registers, and many GPUs have far fewer units for "
+    "doubles. A constant without an f, such as 0.5, is a double: write 0.5f."
+)
 _TOO_MUCH = (
     "The smaller cases before it came to their end, so its loops end. Does each thread do the work "
     "of its whole block, or of the whole grid?"

@@ -27,17 +27,14 @@ from helpers.launch import Array, Launch, Plan
 from helpers.simulator import Finding, Profile, Requests
 from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchRefused, MemoryFault, OutOfMemory
-from helpers.simulator.profile import WATCHED_REQUESTS
 from helpers.simulator.toolchain import CompileFailed
 
 # Outputs that one launch must write whole: none, because several launches may fill one together.
 # The verdict looks at what came out of all.
 _WRITTEN_WHOLE = ()
 OWN = "(its own)"
-_BLOCK = (0, 0, 0), None  # all warps of it are watched
-# Of a watched warp, among Counts.instructions.
+# Of the warps of Case.watched, among Counts.instructions.
 LOADS, BESIDE_COPIES = "watched shared loads", "watched loads beside copies"
-GLOBAL_LOADS = "watched global loads"
 TURNS_TO_LOADS = "watched turns from stores to loads"
 SHOWN_LINES = 50  # of what printf wrote
 _WIDEST = 200  # characters of such a line
@@ -83,11 +80,13 @@ class Counts:
         """Return the counters of a profile, without its lines. names: the case's, by the kernel's.
         """
         rows: dict[tuple[str, str, str], list[int]] = {}
-        for line in profile.lines:
+        for line in (*profile.lines, *profile.bulk_copies):
             array = line.array
             if names is not None and line.space == "global":
                 array = names.get(array, OWN)
-            key = (line.space, line.access, array)
+            # A bulk copy loads, whatever brings the cells.
+            access = "load" if line.access == "bulk copy" else line.access
+            key = (line.space, access, array)
             own = [getattr(line, name) for name in COUNTERS]
             rows[key] = [a + b for a, b in zip(rows.get(key, [0] * len(own)), own, strict=True)]
         traffic = tuple(Traffic(*key, *sums) for key, sums in rows.items())
@@ -110,28 +109,44 @@ class Counts:
 
 @dataclass(frozen=True)
 class Spread:
-    """How the work of a launch lies: values of the outputs that blocks 0, 2, 4 ... change, those
-    that the others change, those that warp 0 of block 0 stores, and those that the busiest warp of
-    block 0 stores. loads: the most requests by which one warp of block 0 loads from global memory;
-    numbers: the most words of 4 bytes that one thread of block 0 loads from shared memory.
-    -1 where one of the last four is not known.
+    """How the work of a case lies in the blocks, warps and threads of all its launches.
+
+    values: of the outputs that are stored, each counted once for a launch; of_block, of_warp: the
+    most of them that one block and one warp store; warps: how many warps store any; loads: the most
+    requests by which one warp loads from global memory; numbers: the most words of 4 bytes that
+    threads of a block read from shared memory one after another, between two barriers those of the
+    busiest thread; steps: the most instructions that one warp executes.
     """
 
-    even: int
-    odd: int
-    first_warp: int
-    busiest_warp: int = -1
-    loads: int = -1
-    numbers: int = -1
+    values: float = 0
+    of_block: float = 0
+    of_warp: float = 0
+    warps: float = 0
+    loads: float = 0
+    numbers: float = 0
+    steps: float = 0
+
+    def and_then(self, later: Spread) -> Spread:
+        """Return what both together are: sums of values and warps, else the larger number."""
+        return Spread(
+            self.values + later.values,
+            max(self.of_block, later.of_block),
+            max(self.of_warp, later.of_warp),
+            self.warps + later.warps,
+            max(self.loads, later.loads),
+            max(self.numbers, later.numbers),
+            max(self.steps, later.steps),
+        )
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What came of one case. arrays: its outputs; counts: by launch; stopped: why not all launches
-    ran, by status ("finding", "time", "refused"), else ""; spread: how the work of the first launch
-    lies, None in a case without budgets; printed: the first lines of what printf wrote, and lines:
+    ran, by status ("finding", "time", "refused"), else ""; spread: how the work lies; printed: the
+    first lines of what printf wrote, and lines:
     how many it wrote in all; misplaced: the kernel's parameters, by the case's array that they got,
-    for inputs that changed and for parameters with the name of another array.
+    for inputs that changed and for parameters with the name of another array; beside: values of the
+    outputs that are not 0 where matrix instructions multiply by 0.
     """
 
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -139,10 +154,11 @@ class Outcome:
     findings: tuple[Finding, ...] = ()
     stopped: str = ""
     said: str = ""
-    spread: Spread | None = None
+    spread: Spread = Spread()
     printed: str = ""
     lines: int = 0
     misplaced: Mapping[str, str] = field(default_factory=dict)
+    beside: int = 0
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
         """Return the sum over all launches; see Counts.total."""
@@ -178,7 +194,7 @@ def run(
     """Run a kernel on the cases in the simulator, up to the first that it does not come through.
 
     turns: count the turns of its loops, too; checks: look for faults, unless `checked` has found
-    none in these cases. Every second block of each budgeted case runs alone, too.
+    none in these cases.
     Raises DoesNotCompile.
     """
     run_of = functools.partial(_run, turns=turns, checks=checks)
@@ -264,10 +280,10 @@ def _run(
 ) -> Outcome:
     how = {"outputs": _WRITTEN_WHOLE, "time_limit": limit_s, "checks": checks}
     counts: list[Counts] = []
-    all_blocks, shares = 0, [_Share()]
+    spread, watch = Spread(), (case.watched, None)
     for one in plan:
         try:
-            (seen,) = launch.simulate((one,), arrays, simulator.profile, watch=_BLOCK, **how)
+            (seen,) = launch.simulate((one,), arrays, simulator.profile, watch=watch, **how)
         except LaunchRefused as refusal:
             return Outcome({}, tuple(counts), (refusal.finding,), "finding")
         except _NO_LAUNCH as error:
@@ -278,26 +294,21 @@ def _run(
                 (seen_turns,) = launch.simulate((one,), arrays, simulator.turns, time_limit=limit_s)
         names = _names(one)
         by_warp = [seen.requests.of(warp=warp) for warp in range(-(-math.prod(one.block) // 32))]
-        if not counts:
-            all_blocks = _changed(case, arrays, *case.outputs)
-            shares = [_share(case, made, names) for made in by_warp]
+        spread = spread.and_then(_spread(case, seen, names, arrays))
         own = Counts.of(seen, seen_turns, names)
         more = {
+            **_acts(seen),
             **_special(one),
+            "special.clock": seen.clock_reads,
             **_compiled_for(case.architecture, one),
             **_beside_copies(seen, by_warp),
-            **_global_loads(by_warp[0]),
+            TURNS_TO_LOADS: max(map(_turns_to_loads, by_warp)),
         }
         counts.append(dataclasses.replace(own, instructions={**own.instructions, **more}))
         if seen.findings:
             return Outcome({}, tuple(counts), seen.findings, _why(seen.findings))
-    if not case.budgeted or counts[0].blocks == 1:
-        return Outcome({}, tuple(counts))
-    with contextlib.redirect_stdout(None):
-        even = _even_blocks(plan[0], case, limit_s)
-    busiest = (max(one) for one in zip(*map(dataclasses.astuple, shares), strict=True))
-    lies = Spread(even, max(all_blocks - even, 0), shares[0].stored, *busiest)
-    return Outcome({}, tuple(counts), spread=lies)
+    beside = _beside_matrices(case, plan, limit_s) if _multiplies_matrices(counts) else 0
+    return Outcome({}, tuple(counts), spread=spread, beside=beside)
 
 
 def _why(findings: Sequence[Finding]) -> str:
@@ -320,8 +331,8 @@ def _names(one: Launch) -> dict[str, str]:
 
 
 def _beside_copies(seen: Profile, by_warp: Sequence[Requests]) -> dict[str, int]:
-    """Return how many requests that load from shared memory a warp of block 0 makes, and how many
-    of them while asynchronous copies of its block are under way.
+    """Return how many requests that load from shared memory a watched warp makes, and how many of
+    them while asynchronous copies of its block are under way.
 
     It is the first warp or the last one, whichever sees more of the copies: the simulator runs the
     warps one after another, so one of the two may be through before a copy is started that on a GPU
@@ -337,21 +348,37 @@ def _beside_copies(seen: Profile, by_warp: Sequence[Requests]) -> dict[str, int]
     return {LOADS: len(loads), BESIDE_COPIES: sum(loads)}
 
 
-def _global_loads(made: Requests) -> dict[str, int]:
-    """Return how many requests of a warp load from global memory, and how many times it begins to:
-    at first, and after a store. A value is waited for before it is stored, so the loads in between
-    are under way at the same time. It is the order of the PTX, which is that of the source.
+def _turns_to_loads(made: Requests) -> int:
+    """Return how many times a thread of a warp begins to load from global memory: at first, and
+    after a store. A value is waited for before it is stored, so the loads in between are under way
+    at the same time. It is the order of the PTX, which is that of the source.
     """
-    kinds = [one.kind for one in made if one.space == "global"]
-    before = ["store", *kinds]
-    turns = sum(pair == ("store", "load") for pair in zip(before, kinds, strict=False))
-    return {GLOBAL_LOADS: kinds.count("load"), TURNS_TO_LOADS: turns}
+    turns = [0] * 32  # by lane
+    before = ["store"] * 32
+    for one in made.of(space="global"):
+        for lane in one.lanes:
+            turns[lane] += (before[lane], one.kind) == ("store", "load")
+            before[lane] = one.kind
+    return max(turns)
+
+
+# What a header may do for purposes of its own, and a source should not.
+_ACTS = re.compile(r"mov\.clock|activemask|cvt\.[su]\d+\.f32.*")
+
+
+def _acts(seen: Profile) -> dict[str, int]:
+    """Return such operations, without those of headers."""
+    return {
+        name: count - seen.of_headers.get(name, 0)
+        for name, count in seen.instructions.items()
+        if _ACTS.match(name)
+    }
 
 
 def _special(one: Launch) -> dict[str, int]:
     """Return the special registers that a kernel's machine code reads and that depend on chance."""
     compiled = compile_source(one.source, one.options, f"{one.name}.cu")
-    read = set(re.findall(r"%(n?smid|gridid|clock\w*|globaltimer\w*)\b", compiled.ptx))
+    read = set(re.findall(r"%(n?smid|gridid)\b", compiled.ptx))
     return {f"special.{name}": 1 for name in sorted(read)}
 
 
@@ -371,34 +398,45 @@ def _compiled_for(architecture: str, one: Launch) -> dict[str, int]:
     return Counter(f"{architecture}.{name}" for name in _OPERATION.findall(compiled.ptx))
 
 
-def _even_blocks(first: Launch, case: Case, limit_s: float) -> int:
-    """Return how many values of the outputs change when blocks 0, 2, 4 ... of the first launch run.
-    """
+def _multiplies_matrices(counts: Sequence[Counts]) -> bool:
+    return any(one.executed("mma.", "wmma.mma.") for one in counts)
+
+
+def _beside_matrices(case: Case, plan: Plan, limit_s: float) -> int:
+    """Return Outcome.beside."""
     arrays = {name: array.copy() for name, array in case.arrays.items()}
-    launch.simulate((first,), arrays, simulator.execute, sample_every=2, time_limit=limit_s)
-    return _changed(case, arrays, *case.outputs)
+    how = {"without_products": True, "time_limit": limit_s}
+    with contextlib.redirect_stdout(None):  # printed already
+        launch.simulate(plan, arrays, simulator.execute, **how)
+    return sum(int(np.count_nonzero(arrays[name])) for name in case.outputs)
 
 
-@dataclass(frozen=True)
-class _Share:
-    """What one warp of block 0 does; as the last three fields of Spread."""
+def _spread(case: Case, seen: Profile, names: Mapping[str, str], arrays: _Arrays) -> Spread:
+    """Return how the work of one launch lies. names: as `_names` returns them; arrays: as the
+    launch has left them.
+    """
+    stores, lies = [], seen.shares
+    for one in lies.stores:
+        name = names.get(one.array)
+        if name in case.outputs:
+            size, total = case.arrays[name].itemsize, _stored(seen, one.array)
+            # A kernel may store to its outputs several times, and leave gaps between them.
+            changed = _changed(case, arrays, name) * size
+            times = max(total / changed, 1) if changed else 1
+            each = times * size
+            values = Spread(total / each, one.of_block / each, one.of_warp / each, one.warps)
+            stores.append(values)
+    most = Spread(0, 0, 0, 0, lies.loads_of_warp, lies.words_in_a_row, lies.steps_of_warp)
+    return functools.reduce(Spread.and_then, stores, most)
 
-    stored: int = -1
-    loads: int = -1
-    numbers: int = -1
 
-
-def _share(case: Case, made: Requests, names: Mapping[str, str]) -> _Share:
-    """Return what a warp does by its requests. names: as `_names` returns them."""
-    if len(made) >= WATCHED_REQUESTS:
-        return _Share()
-    stored = sum(
-        len(one.lanes) * one.size // case.arrays[names[one.array]].itemsize
-        for one in made.of(kind="store", space="global")
-        if names.get(one.array) in case.outputs
+def _stored(seen: Profile, array: str) -> int:
+    """Return the bytes of global memory that stores and atomics of a launch write to an array."""
+    return sum(
+        line.bytes_used
+        for line in seen.lines
+        if line.array == array and line.space == "global" and line.access != "load"
     )
-    words = made.of(kind="load", space="shared").words_by_lane()
-    return _Share(stored, len(made.of(kind="load", space="global")), int(words.max()))
 
 
 def _changed(case: Case, arrays: _Arrays, *names: str) -> int:

@@ -1,14 +1,13 @@
 """Budgets that hold for every exercise: the blocks of a grid share its work, and so do the warps of
 a block.
 
-A kernel whose block 0, last block or first warp does everything is right, and uses a small part of
-a GPU. How the work lies is seen in memory: in one more run, blocks 0, 2, 4 ... alone.
+A kernel in which a few blocks or one warp do everything is right, and uses a small part of a GPU.
+How the work lies is seen in all blocks: what the busiest of them stores, loads and executes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from math import prod
 
 from helpers.exercises.budgets import Budget, spread, unused, warps
@@ -23,7 +22,8 @@ WARPS = (
     "Each thread must do its own part: threadIdx says which. The warps of a block run beside each "
     "other, so one that does the work of all leaves the others idle."
 )
-FEW, LEAST = 4, 0.02  # blocks; and the share of each half of them, whatever tiles a kernel has
+FEW, LEAST = 4, 0.02  # blocks; and the share of all others, whatever tiles a kernel has
+UNEVEN = 8  # times the average of all blocks: tiles at the edges are small
 
 MostOfABlock = Callable[[Case], int]
 
@@ -50,6 +50,7 @@ NO_STORE_TO_INPUTS = Budget(
     "kernel. Keep what you compute in a variable, and store it in the output.",
     quiet=True,
     status="wrong",
+    everywhere=True,
 )
 
 # A float in place of an index is right up to 2**24 elements, and no case is as large as that.
@@ -64,15 +65,15 @@ NO_FLOAT_INDEX = unused(
 
 
 def of_blocks(most: MostOfABlock | None) -> Iterator[Budget]:
-    """Yield the budgets that make the blocks share the work. most: values that one of them may
+    """Yield the budget that makes the blocks share the work. most: values that one of them may
     write; None where that is the answer's choice.
     """
-    for half, which in enumerate(("0, 2, 4", "1, 3, 5")):
-        what = f"of the values are written by blocks {which} ..."
-        if most is not None:
-            what = f"values that a block of {which} ... writes on average"
-        limit = 1 - LEAST if most is None else most
-        yield Budget(what, partial(_of_half, half, most is None), limit, BLOCKS, quiet=True)
+    if most is not None:
+        what = "values that one block writes"
+        yield Budget(what, _values_of_a_block, most, BLOCKS, quiet=True, everywhere=True)
+    else:
+        what = "of the values are written by one block"
+        yield Budget(what, _share_of_a_block, _most_of_a_share, BLOCKS, quiet=True, everywhere=True)
 
 
 def of_warps(most: MostOfABlock) -> Iterator[Budget]:
@@ -81,8 +82,8 @@ def of_warps(most: MostOfABlock) -> Iterator[Budget]:
     """
     for what, of, limit in (
         (
-            "values that one warp of block 0 writes",
-            spread("busiest_warp"),
+            "values that one warp writes",
+            spread("of_warp"),
             lambda case: 1.5 * _of_a_warp(case, most),
         ),
         (
@@ -91,24 +92,30 @@ def of_warps(most: MostOfABlock) -> Iterator[Budget]:
             lambda case: 2 * -(-_of_a_warp(case, most) // 32),
         ),
         (
-            "idle warps at the start of block 0",
-            lambda case, one: _is_idle(case, one, most),
-            0,
+            "of the warps that have values to write write none",
+            lambda case, one: _idle_share(case, one, most),
+            lambda case: 0.5 / -(-prod(case.steps[0].block) // 32),
         ),
     ):
-        yield Budget(what, of, limit, WARPS, quiet=True)
+        yield Budget(what, of, limit, WARPS, quiet=True, everywhere=True)
 
 
-def _of_half(half: int, is_share: bool, case: Case, one: Outcome) -> float:
-    """Return what each second block writes, from block `half` on: values of a block on average, or
-    the share of all values, which tells nothing of few blocks.
+def _values_of_a_block(case: Case, one: Outcome) -> float:
+    """Return the values that the busiest block writes; 0 where atomics add to outputs, which many
+    may do to one value: other budgets forbid that.
     """
-    if one.spread is None:
-        return 0
-    blocks, values = one.counts[0].blocks, (one.spread.even, one.spread.odd)
-    if is_share:
-        return values[half] / max(sum(values), 1) if blocks >= FEW else 0
-    return values[half] / ((blocks + 1 - half) // 2)
+    by_atomics = any(one.total("requests", "global", "atomic", name) for name in case.outputs)
+    return 0 if by_atomics else one.spread.of_block
+
+
+def _share_of_a_block(case: Case, one: Outcome) -> float:
+    """Return the busiest block's share of the values; 0 of a few blocks, which tell nothing."""
+    return one.spread.of_block / max(one.spread.values, 1) if one.blocks >= FEW else 0
+
+
+def _most_of_a_share(case: Case) -> float:
+    """Return the most of `_share_of_a_block`: tiles at the edges have few values."""
+    return min(1 - LEAST, max(UNEVEN / prod(case.steps[0].grid), 0.5))
 
 
 def _stores(case: Case, one: Outcome) -> int:
@@ -120,9 +127,9 @@ def _of_a_warp(case: Case, most: MostOfABlock) -> int:
     return max(-(-most(case) * 32 // prod(case.steps[0].block)), 1)
 
 
-def _is_idle(case: Case, one: Outcome, most: MostOfABlock) -> int:
-    """Return whether warp 0 of block 0 stores nothing, where each of its threads has an output."""
-    if one.spread is None or one.spread.first_warp != 0:
-        return 0
-    full = one.spread.even + one.spread.odd >= 2 * most(case)
-    return int(full and _of_a_warp(case, most) >= 32)
+def _idle_share(case: Case, one: Outcome, most: MostOfABlock) -> float:
+    """Return the share of the warps that store nothing, of as many as the values need where each
+    thread has one; 0 where it has none.
+    """
+    each = _of_a_warp(case, most)
+    return max(1 - one.spread.warps * each / max(one.spread.values, 1), 0) if each >= 32 else 0

@@ -117,13 +117,17 @@ def turns(source: str, name: str, *args, **launch: Any) -> int:
     return instructions.backward_branches(kernel.counted, report.executed)
 
 
-def execute(source: str, name: str, *args, **launch: Any) -> None:
+def execute(
+    source: str, name: str, *args, without_products: bool = False, **launch: Any
+) -> None:
     """Run one launch for its outputs alone: without counters, and without a look for races or for
     elements that nobody has written. A fault or a time limit ends it, and says nothing.
 
-    launch: as for `turns`, and sample_every; the exceptions are those of `profile`.
+    without_products: matrix instructions (mma, wmma) multiply by 0, so that their sums are what
+    they add to; launch: as for `turns`, and sample_every. The exceptions are those of `profile`.
     """
-    _launch(source, name, args, ("bounds", "barriers"), **launch)
+    observe = ("bounds", "barriers", *(("without_products",) if without_products else ()))
+    _launch(source, name, args, observe, **launch)
 
 
 def record(

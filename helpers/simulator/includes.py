@@ -30,6 +30,18 @@ _DIRECTIVE = re.compile(
     r"^\s*(?:\#|%:|\?\?=)\s*(?P<word>include_next|include|import|embed)\b\s*(?P<operand>[^\n]*)",
     re.MULTILINE | re.VERBOSE,
 )
+_RAW = re.compile(r'(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s"]{0,16})\(')
+# A comment, a word, a number or a literal up to a raw string: what could hide its beginning.
+_UP_TO_RAW = re.compile(
+    r"""//[^\n]*|/\*|\.?\d(?:'?[\w.]|(?<=[eEpP])[+-])*|(?P<raw>(?:u8|[uUL])?R"[^()\\\s"]{0,16}\()
+      | [A-Za-z_]\w* | "(?:\\.|[^"\\\n])*"? | '(?:\\.|[^'\\\n])*'?
+    """,
+    re.VERBOSE,
+)
+# Behind these, one reader may take for a literal what another takes for a directive.
+_DOUBTFUL = re.compile(
+    r"""\?\?|\\[ \t]*\r?\n|(?:#|%:)(?:[^\n"]*R"|\s*(?:if|el|end|error|warning|line|/\*))"""
+)
 # Matches a directive at every place, no matter which comments and literals are around it.
 _ANYWHERE = re.compile(
     r"(?:^|\*/)\s*(?:\#|%:|\?\?=)(?:\s|/\*.*?\*/)*"
@@ -85,14 +97,44 @@ def without_comments(text: str) -> str:
 
 
 @lru_cache(maxsize=64)  # each launch of a source checks its files again
+def without_raw_strings(text: str) -> str:
+    """Return the text with blanks for the insides of raw strings. Where one reader may see other
+    strings than another, as in an `#if`, behind a spliced line or a lone quote, return it as it is.
+    The time grows with the length of the text only.
+    """
+    if 'R"' not in text or _DOUBTFUL.search(text):
+        return text
+    pieces, end, at = [], 0, 0
+    while found := _UP_TO_RAW.search(text, at):
+        at = found.end()
+        if found["raw"]:
+            opening = _RAW.match(found["raw"])
+            assert opening is not None
+            closing = text.find(f'){opening["delimiter"]}"', at)
+            if closing < 0:
+                return text
+            pieces += [text[end:at], re.sub(r"[^\n]", " ", text[at:closing])]
+            end = at = closing
+            at += len(opening["delimiter"]) + 2
+        elif found[0] == "/*":
+            at = text.find("*/", at) + 2
+            if at < 2:
+                return text
+        elif found[0][0] in "\"'" and (
+            len(found[0]) < 2 or found[0][0] != found[0][-1] or text[at : at + 1].isidentifier()
+        ):
+            return text
+    return "".join([*pieces, text[end:]])
+
+
 def _operands(text: str) -> tuple[tuple[str, int], ...]:
     """Return the operand of each #include and each __has_include, with its line."""
     return tuple(_read_operands(text))
 
 
 def _read_operands(text: str) -> Iterator[tuple[str, int]]:
-    for view in _views(text):
-        doubtful = "??" in view or re.search(r'R"', view) is not None or _lone_quote(view)
+    for view in _views(without_raw_strings(text)):
+        doubtful = "??" in view or _NOT_BLANK.search(view) is not None or _lone_quote(view)
         plain = view if doubtful else _without(view)
         for pattern in (_ANYWHERE if doubtful else _DIRECTIVE, _HAS_INCLUDE):
             for match in pattern.finditer(plain):
@@ -102,6 +144,10 @@ def _read_operands(text: str) -> Iterator[tuple[str, int]]:
                     else match["operand"]
                 )
                 yield operand.strip(), view.count("\n", 0, match.start("operand")) + 1
+
+
+# The beginning of a raw string that `without_raw_strings` has left as it was.
+_NOT_BLANK = re.compile(r'R"(?!(?P<delimiter>[^()\\\s"]{0,16})\(\s*\)(?P=delimiter)")')
 
 
 def _views(text: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ the loops as the source writes them, before the compiler unrolls any.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 
@@ -19,18 +20,20 @@ class NoSourceForm(RuntimeError):
     """No translation of a kernel keeps the loops of its source."""
 
 
-def by_name(program: Program, executed: np.ndarray) -> dict[str, int]:
-    """Return how many warps executed each operation. executed: by instruction, from
-    LaunchReport.
+def by_name(
+    program: Program, executed: np.ndarray, at: Callable[[int], bool] | None = None
+) -> dict[str, int]:
+    """Return how many warps executed each operation. executed: by instruction, from LaunchReport;
+    at: whether an instruction counts, by its index.
     """
     counts: Counter[str] = Counter()
     if not len(executed):  # the rehearsal stopped the launch, so it counted nothing
         return {}
     names = library.operation_names()
-    for number, count in zip(
-        program.instructions["operation"].tolist(), executed.tolist(), strict=True
+    for pc, (number, count) in enumerate(
+        zip(program.instructions["operation"].tolist(), executed.tolist(), strict=True)
     ):
-        if count:
+        if count and (at is None or at(pc)):
             counts[names[number]] += count
     return dict(sorted(counts.items()))
 

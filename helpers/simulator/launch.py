@@ -33,7 +33,17 @@ from .faults import LaunchFault, OutOfMemory
 from .finding_facts import Kind
 from .findings import Finding, merge_findings, one_a_cause, origin_of, with_warnings
 from .launch_limits import Extents, extents, require_launchable, whole_number
-from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, door, machine
+from .library import (
+    Busiest,
+    Dim,
+    LaunchRequest,
+    SharedArray,
+    Site,
+    StoreShare,
+    WatchedLane,
+    door,
+    machine,
+)
 from .library import Program as RawProgram
 from .module import Kernel
 from .progress import progress
@@ -51,6 +61,7 @@ OBSERVERS = {
     "initialisation": 4,
     "traffic": 8,
     "instructions": 16,
+    "without_products": 32,  # matrix instructions multiply by 0
 }
 CHECKS = ("bounds", "barriers", "races", "initialisation")
 
@@ -81,7 +92,7 @@ class LaunchReport:
     its blocks; executed: how many warps executed each instruction of the program, uint64, empty
     without the observer of instructions; sectors_read, sectors_written: different sectors of global
     memory, with the observer of traffic. A sector that the launch wrote before it read it counts
-    only as written.
+    only as written. busiest, stores: how the work lies, with the observer of traffic.
     """
 
     findings: tuple[Finding, ...]
@@ -98,6 +109,8 @@ class LaunchReport:
     executed: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64), compare=False)
     sectors_read: int = 0
     sectors_written: int = 0
+    busiest: Busiest = field(default_factory=Busiest, compare=False)
+    stores: tuple[StoreShare, ...] = field(default=(), compare=False)
 
 
 def launch(
@@ -473,12 +486,15 @@ class _Launch:
             if count.value
             else np.zeros(0, np.uint64)
         )
+        shares = engine.halo_store_shares(ctypes.byref(count))
+        stores = tuple(StoreShare.from_buffer_copy(shares[k]) for k in range(count.value))
         run = request.block_count or -(-self.blocks // request.sample_every)
         return LaunchReport(
             findings, not aborted, sites, np.frombuffer(watched, _WATCHED), dict(named),
             self.blocks, run, seconds, fatal, printed,
             engine.halo_workers_used(), executed,
             engine.halo_sectors_read(), engine.halo_sectors_written(),
+            Busiest.from_buffer_copy(engine.halo_busiest()[0]), stores,
         )
 
 

@@ -1,8 +1,8 @@
 """Builds the machine's shared library once for each content, loads it, and checks that its
 structures are those declared here.
 
-The C++ declarations of the structures are in machine/program.h, machine/findings.h and
-machine/traffic.h.
+The C++ declarations of the structures are in machine/program.h, machine/findings.h,
+machine/traffic.h and machine/shares.h.
 """
 
 from __future__ import annotations
@@ -147,6 +147,23 @@ class WatchedLane(ctypes.Structure):
     ] + [("offset", c_int64)]
 
 
+class Busiest(ctypes.Structure):
+    """The most that one warp, thread or block did; traffic.Shares says what."""
+
+    _fields_ = [
+        (n, c_uint64)
+        for n in ("steps_of_warp", "steps_of_block", "loads_of_warp", "words_in_a_row")
+    ]
+
+
+class StoreShare(ctypes.Structure):
+    """Bytes that the busiest warp and block store to one array, and how many warps store to it."""
+
+    _fields_ = [("region", c_uint32), ("reserved", c_uint32)] + [
+        (n, c_uint64) for n in ("of_warp", "of_block", "warps")
+    ]
+
+
 class _Static(ctypes.Structure):
     _fields_ = [("slot", c_uint32), ("kind", c_uint16), ("bytes", c_uint16), ("value", c_uint64)]
 
@@ -155,7 +172,7 @@ INSTRUCTION_BYTES, FUNCTION_BYTES = 64, 32
 _SIZES = {
     "Instruction": INSTRUCTION_BYTES, "Function": FUNCTION_BYTES,
     **{s.__name__.strip("_"): ctypes.sizeof(s) for s in (_Static, Program, LaunchRequest,
-    RawFinding, Site, WatchedLane, Recording)},
+    RawFinding, Site, WatchedLane, Busiest, StoreShare, Recording)},
 }
 
 _RESULTS_AND_ARGUMENTS = {
@@ -195,6 +212,8 @@ _RESULTS_AND_ARGUMENTS = {
     "halo_sectors_read": (c_uint64, []),
     "halo_sectors_written": (c_uint64, []),
     "halo_executed": (ctypes.POINTER(c_uint64), [c_void_p]),
+    "halo_busiest": (ctypes.POINTER(Busiest), []),
+    "halo_store_shares": (ctypes.POINTER(StoreShare), [c_void_p]),
     "halo_recorded": (ctypes.POINTER(c_uint64), [c_void_p, c_void_p, c_void_p, c_void_p]),
     "halo_watched": (ctypes.POINTER(WatchedLane), [c_void_p]),
     "halo_shared_region": (c_uint32, [c_uint32]),

@@ -8,18 +8,26 @@ from functools import cached_property
 
 import numpy as np
 
-from . import encoded, instructions
+from . import encoded, instructions, library
 from .bounds import Counts
 from .launch import LaunchReport
 from .library import Site
 from .module import Kernel
 from .profile import Profile
-from .traffic import COUNTERS, LineControl, LineTraffic, RequestRow, Requests
+from .traffic import (
+    COUNTERS,
+    LineControl,
+    LineTraffic,
+    RequestRow,
+    Requests,
+    Shares,
+    StoreShare,
+)
 
 # The spaces by their numbers in the machine (Space in machine/memory.h).
 _SPACES = ("global", "shared", "shared", "constant", "global", "local")
-_ACCESSES = ("load", "store", "atomic", "barrier", "branch")
-_BARRIER, _BRANCH = 3, 4
+_ACCESSES = ("load", "store", "atomic", "barrier", "branch", "bulk copy")
+_BARRIER, _BRANCH, _BULK_COPY = 3, 4, 5
 
 
 class _Reader:
@@ -57,9 +65,13 @@ def profile_of(
     dynamic shared memory.
     """
     reader = _Reader(report, kernel)
-    lines, control = _lines(report.sites, reader), _control(report.sites, reader)
-    operations = (
-        instructions.by_name(kernel.counted, report.executed) if len(report.executed) else {}
+    copies, requests = _parted(report.sites)
+    lines, control = _lines(requests, reader), _control(report.sites, reader)
+    operations, of_headers = (
+        instructions.by_name(kernel.counted, report.executed, at)
+        if len(report.executed)
+        else {}
+        for at in (None, kernel.places.is_of_a_header)
     )
     profile = Profile(
         kernel.name, grid, block, report.findings, report.completed, report.blocks_run,
@@ -67,18 +79,47 @@ def profile_of(
         requests_of(report, kernel), report.seconds, control,
         operations, runtime_calls=_runtime_calls(report, reader),
         parted_recursion=_parted_recursion(report.sites, reader),
+        bulk_copies=_lines(copies, reader), shares=_shares(report, reader),
+        of_headers=of_headers, clock_reads=_clock_reads(kernel),
     )
     if not len(report.executed) or not report.completed:
         return profile
     return replace(profile, counts=_counts(report, kernel, profile, shared))
 
 
+def _parted(sites: Iterable[Site]) -> tuple[list[Site], list[Site]]:
+    """Return the sites of bulk copies, and those of requests."""
+    copies: list[Site] = []
+    requests: list[Site] = []
+    for site in sites:
+        if site.access not in (_BARRIER, _BRANCH):
+            (copies if site.access == _BULK_COPY else requests).append(site)
+    return copies, requests
+
+
+def _clock_reads(kernel: Kernel) -> int:
+    """Return how many instructions of a kernel read a clock, those of headers left out."""
+    clock = library.operation_ids()["mov.clock"]
+    reads = np.flatnonzero(kernel.counted.instructions["operation"] == clock)
+    return sum(not kernel.places.is_of_a_header(pc) for pc in reads.tolist())
+
+
+def _shares(report: LaunchReport, reader: _Reader) -> Shares:
+    stores = (
+        StoreShare(reader.array(one.region), one.of_warp, one.of_block, one.warps)
+        for one in report.stores
+    )
+    most = report.busiest
+    return Shares(
+        most.steps_of_warp, most.steps_of_block, most.loads_of_warp, most.words_in_a_row,
+        tuple(stores),
+    )
+
+
 def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
     rows: dict[tuple[int, str, str, str], list[int]] = {}
     as_written = set()
     for site in sites:
-        if site.access in (_BARRIER, _BRANCH):
-            continue
         key = (
             reader.line(site.pc),
             _ACCESSES[site.access],

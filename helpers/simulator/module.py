@@ -191,7 +191,10 @@ class Kernel:
     @cached_property
     def places(self) -> SourcePlaces:
         """Where in the source its instructions are."""
-        return SourcePlaces(self.program, self.module.compiled.file, self.line, self.module.file_of)
+        compiled = self.module.compiled
+        return SourcePlaces(
+            self.program, compiled.file, self.line, self.module.file_of, compiled.source
+        )
 
     def operation_at(self, pc: int) -> str:
         """Return the name of the machine's operation at an instruction, "" if there is none."""

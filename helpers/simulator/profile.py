@@ -13,7 +13,7 @@ from .bounds import Bounds, Counts
 from .findings import Finding
 from .profile_tables import html_table, text_table
 from .profile_words import sentences
-from .traffic import ArrayTraffic, LineControl, LineTraffic, Requests, by_array
+from .traffic import ArrayTraffic, LineControl, LineTraffic, Requests, Shares, by_array
 
 # The machine keeps so many requests of a watched warp (watched_limit in machine/traffic.h).
 WATCHED_REQUESTS = 4096
@@ -58,7 +58,11 @@ class Profile:
     stores for these calls is in no counter; parted_recursion: lines in which lanes part in a
     function that calls itself, whose counters are estimates; blocks_run: the simulator ran so many
     of `blocks`, and every counter is a sum over these only; checked: the simulator looked for
-    faults.
+    faults; bulk_copies: those that read global memory, by line and array, lanes in words of 4
+    bytes, which are in no counter of Nsight Compute; shares: what the busiest of its warps, threads
+    and blocks did; of_headers: those of `instructions` that functions of headers execute on their
+    own account, as a barrier of <cuda/barrier> reads a clock; clock_reads: how many instructions of
+    the kernel read a clock, those of headers left out, whether or not they were executed.
     ptxas joins neighbouring words of shared memory and drops loads. The counters follow its machine
     code, and count an access as PTX has it where that is not sure.
     """
@@ -79,6 +83,10 @@ class Profile:
     checked: bool = field(default=True, repr=False, compare=False)
     runtime_calls: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     parted_recursion: tuple[int, ...] = field(default=(), repr=False)
+    bulk_copies: tuple[LineTraffic, ...] = field(default=(), repr=False)
+    of_headers: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    clock_reads: int = field(default=0, repr=False, compare=False)
+    shares: Shares = field(default_factory=Shares, repr=False, compare=False)
 
     def bounds(self, device: str = "H200", cache: str = "cold") -> Bounds:
         """Return what no such device does faster, resource by resource.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -10,17 +12,29 @@ from .library import operation_ids
 from .ptx.encode import Program
 
 _NEAR = 16  # instructions
+_CLOCKS = ("chrono.h", "chrono")  # headers
+_OTHER_NAME = re.compile(r"(?:#|%:|\?\?=)(?:\s|/\*.*?\*/)*(?:line\b|\d)", re.DOTALL)
+
+
+@cache
+def _has_other_names(source: str) -> bool:
+    """Return whether a source may give its own lines to other files, by #line."""
+    joined = re.sub(r"\\[ \t]*\r?\n", "", source.replace("??/", "\\"))
+    return _OTHER_NAME.search(joined) is not None
 
 
 class SourcePlaces:
     """The places of a kernel's instructions.
 
     file, line: those of the kernel's definition; file_of: returns the name that findings give to a
-    file of the debug information.
+    file of the debug information; source: the module's.
     """
 
-    def __init__(self, program: Program, file: str, line: int, file_of: Callable[[str], str]):
+    def __init__(
+        self, program: Program, file: str, line: int, file_of: Callable[[str], str], source: str
+    ):
         self._program, self._file, self._line, self._file_of = program, file, line, file_of
+        self._source = source
         # A profile asks for the line of each request of a warp, and most requests of an instruction
         # are made in a loop: each place is worked out once.
         self._places: dict[tuple[int, int], tuple[str, int]] = {}
@@ -107,6 +121,17 @@ class SourcePlaces:
                 if (caller := self._function_at(call)) not in seen:
                     waiting.append(caller)
         return "", 0
+
+    def is_of_a_header(self, pc: int) -> bool:
+        """Return whether a function of a header has an instruction for purposes of its own: the
+        source has called the function for something else. A clock's own functions are called to
+        read it.
+        """
+        if _has_other_names(self._source):
+            return False
+        files = [file for file, line in self._frames(pc) if line]
+        inner = files[: files.index(self._file)] if self._file in files else files
+        return any(file not in _CLOCKS for file in inner)
 
     def files_of(self, pc: int) -> set[str]:
         """Return the files of an instruction and of the inlined calls that lead to it."""

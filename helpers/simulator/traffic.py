@@ -98,6 +98,34 @@ class LineControl:
 
 
 @dataclass(frozen=True)
+class StoreShare:
+    """Values of an array that one warp and one block store at most, in bytes, and how many warps
+    store any. A bulk copy belongs to its block, and to no warp.
+    """
+
+    array: str
+    of_warp: int
+    of_block: int
+    warps: int
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How the work of a launch lies: the most of any warp, block or thread of it.
+
+    steps_of_warp, steps_of_block: instructions that warps executed; loads_of_warp: requests that
+    load from global memory, and bulk copies; words_in_a_row: of 4 bytes, that threads of a block
+    read from shared memory one after another, between two barriers those of the busiest thread.
+    """
+
+    steps_of_warp: int = 0
+    steps_of_block: int = 0
+    loads_of_warp: int = 0
+    words_in_a_row: int = 0
+    stores: tuple[StoreShare, ...] = ()
+
+
+@dataclass(frozen=True)
 class Request:
     """One instruction of a watched warp: the lanes that took part, and the byte offset in the array
     that each lane accessed. in_flight: asynchronous copies of its block, one for each lane, that

@@ -23,6 +23,8 @@ from helpers import exercises, kernel_cells
 from helpers.course import box, figures, judge, processes, report, wire, writing
 from helpers.course.box import Benches
 from helpers.exercises import gate, loops_swapped
+from helpers.simulator import includes
+from helpers.simulator.toolchain import CompileFailed
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/task").is_dir(), reason="the box is made of what Linux has"
@@ -634,6 +636,30 @@ def test_other_files_are_not_included(line, grade_kernel):
     result = grade_kernel(f"{HEAD}{line}\n{KERNEL}{{ y[0] = a; }}")
     assert result["status"] == "refused", result["messages"]
     assert name not in " ".join(result["messages"]) or name in line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'R"(\n)" \n#include "/etc/hostname"\n', '// R"(\n#include "/etc/hostname"\n// )"',
+        '#if 0\nR"(\n#endif\n#include "/etc/hostname"\n//)"', 'xR"(\n#include "/etc/hostname"\n)"',
+        '"a"R"(\n#include "/etc/hostname"\n//)"', '#include <R"(>\n#include "/etc/hostname"\n//)"',
+        'R"(\\\n)" \n#include "/etc/hostname"\n//)"', "'\"'R\"(\n#include </etc/hostname>\n//)\"",
+    ],
+)  # fmt: skip
+def test_a_raw_string_hides_no_directive(line):
+    with pytest.raises(gate.Refused):
+        gate.check_includes(line)
+    with pytest.raises(CompileFailed):
+        includes.check(line, "a.cu", "", ())
+
+
+@pytest.mark.parametrize(
+    "text", ['R"(\n#include "my notes.txt"\n)"', 'LR"x(\n#include the rest\n)y"\n)x"; // R"(']
+)
+def test_the_inside_of_a_raw_string_is_no_directive(text):
+    gate.check_includes(text)
+    includes.check(text, "a.cu", "", ())
 
 
 def test_headers_of_cuda_are_included():

@@ -13,14 +13,24 @@ import pytest
 from helpers import exercises, kernel_cells
 from helpers.bench import cost, results
 from helpers.course import codec, wire
+from helpers.exercises import (
+    amounts,
+    labs,
+    loops_swapped,
+    my_entry,
+    outcome,
+    puzzles,
+    rung,
+    verdict,
+)
 from helpers.exercises import hints as hints_module
-from helpers.exercises import labs, loops_swapped, my_entry, outcome, puzzles, rung, verdict
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.python_exercise import PythonExercise
 from helpers.exercises.verdict import ExerciseError
 from helpers.experiments import leaderboard
 from helpers.problems import conv2d
+from helpers.tools import exercise_amounts
 from tests import exercises as answers
 from tests import golden
 
@@ -152,6 +162,25 @@ def test_outcomes_of_other_cases_do_not_pass():
     one, other = exercises.find("conv1d_edge"), exercises.find("axpy_two")
     assert one.verdict(other.run(other.solution, 1), 1).status == "refused"
     assert one.verdict(one.run(one.solution, 2), 1).status in ("refused", "wrong")
+
+
+@pytest.mark.parametrize("one", [one for one in ALL if isinstance(one, Exercise)], ids=title)
+def test_the_recorded_amounts_are_those_of_the_solution(one):
+    recorded = json.loads(amounts.FILE.read_text(encoding="utf-8")).get(one.name, ())
+    if one.fit is not None:
+        assert not recorded
+        return
+    assert not exercise_amounts.differ(exercise_amounts.of(one), recorded), (
+        "`python -m helpers.tools.exercise_amounts --write` counts them anew"
+    )
+
+
+def test_the_watched_block_is_drawn_from_the_inputs():
+    one = exercises.find("add_arrays")
+    drawn = {one.all_cases(seed)[0].watched[0] for seed in range(12)}
+    assert len(drawn) > 2
+    case = one.all_cases(3)[0]
+    assert dataclasses.replace(case, arrays=dict(case.arrays)).watched == case.watched
 
 
 def test_what_is_counted_must_come_out_right_too(monkeypatch):

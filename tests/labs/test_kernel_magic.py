@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from helpers import device, simulator
+from helpers import device, kernel_cells, simulator
 from helpers.jupyterlab import kernel_magic
 from helpers.jupyterlab.kernel_magic import KernelError, with_c_linkage
 from helpers.simulator import encoded, library, prebuilt
@@ -133,7 +133,7 @@ def test_an_interrupted_cell_leaves_no_kernel_of_before(shell, capsys, monkeypat
 def test_nvccs_places_become_lines_of_the_cell():
     said = (
         'kernel.cu(4): error: identifier "missing" is undefined\n      out[0] '
-        '= missing;\n               ^\n\n'
+        "= missing;\n               ^\n\n"
         '/tmp/tmpabc/kernel.cu(7): warning #177-D: variable "x" was declared\n\n'
         '1 error detected in the compilation of "kernel.cu".\n'
     )
@@ -260,6 +260,21 @@ def test_the_magic_selects_the_device_where_the_lab_did_not(monkeypatch, shell):
 
 
 @pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("__global__ void __launch_bounds__(MAX(1, 2)) __maxnreg__(32)\nother() {}", "other"),
+        ("void __global__ __cluster_dims__(1, 1, 1) k() {}\n__global__ void other() {}", "k"),
+        ("__global__ void other(int);\n__global__ auto other(int) -> void {}", "other"),
+        ("#define NAME k\n__global__ void other();\n__global__ void NAME() {}", "k"),
+        ("__global__ void NAME() {}", "k"),
+        ("#define KERNEL(name) __global__ void name\nKERNEL(k)() {}", "k"),
+    ],
+)
+def test_the_kernel_of_a_cell_is_found(source, name):
+    assert kernel_cells.parts("k -DNAME=k", source).kernel == name
+
+
+@pytest.mark.parametrize(
     ("source", "want"),
     [
         ("__global__ void k() {}", 'extern "C" __global__ void k() {}'),
@@ -269,6 +284,17 @@ def test_the_magic_selects_the_device_where_the_lab_did_not(monkeypatch, shell):
             "// __global__\nint f();\n__global__ void k() {}",
             '// __global__\nint f();\nextern "C" __global__ void k() {}',
         ),
+        ("#include <x>\nvoid __global__ k() {}", '#include <x>\nextern "C" void __global__ k() {}'),
+        (
+            "__launch_bounds__(32) __global__ void k() {}",
+            'extern "C" __launch_bounds__(32) __global__ void k() {}',
+        ),
+        (
+            "#define K(n, ...) void __global__ n(__VA_ARGS__)\nK(a, int*) {}",
+            '#define K(n, ...) extern "C" void __global__ n(__VA_ARGS__)\nK(a, int*) {}',
+        ),
+        ("extern __global__ void k(int);", 'extern "C" __global__ void k(int);'),
+        ("static __global__ void k() {}", "static __global__ void k() {}"),
     ],
 )
 def test_c_linkage_is_added_once_and_on_the_same_line(source, want):

@@ -730,3 +730,111 @@ def test_compiled_launches_run_through_pycuda_as_often_as_they_are_read(tmp_path
         for _ in range(counter_readings.READINGS):  # on the same arrays
             simulate(launch.plan, arrays, simulator.check)
         np.testing.assert_array_equal(out, arrays["argument 0"], err_msg=launch.label)
+
+
+# ---- how the work of a launch lies ----
+
+
+def shares(body: str, block: int = 64, **more) -> simulator.Profile:
+    """The profile of three blocks of a kernel on P and N, of 192 floats."""
+    source = f"{more.pop('head', '')}\n__global__ void k(float* P, const float* N) {{ {body} }}"
+    arrays = np.zeros(192, np.float32), np.ones(192, np.float32)
+    return simulator.profile(source, "k", *arrays, grid=(3,), block=(block,), **more)
+
+
+def test_one_warp_of_a_later_block_is_the_busiest():
+    seen = shares(
+        "const int b = blockIdx.x * 64;"
+        "if (blockIdx.x == 2) { if (threadIdx.x >= 32)"
+        " for (int k = threadIdx.x - 32; k < 64; k += 32) P[b + k] = N[b + k]; }"
+        "else P[b + threadIdx.x] = N[b + threadIdx.x];"
+    ).shares
+    (stores,) = seen.stores
+    assert (stores.array, stores.of_warp, stores.of_block, stores.warps) == ("P", 256, 256, 5)
+    assert seen.loads_of_warp == 2
+    assert seen.steps_of_block > seen.steps_of_warp > 0
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("P[threadIdx.x] = s[threadIdx.x] + s[63 - threadIdx.x];", 2),
+        # Two threads, one after the other; then both at the same time.
+        (
+            "float a = 0; for (int k = 0; t == 0 && k < 8; ++k) a += s[k * n]; __syncthreads();"
+            "for (int k = 0; t == 40 && k < 5; ++k) a += s[k * n]; P[t] = a;",
+            13,
+        ),
+        (
+            "float a = 0; for (int k = 0; t == 0 && k < 8; ++k) a += s[k * n];"
+            "for (int k = 0; t == 40 && k < 5; ++k) a += s[k * n]; P[t] = a;",
+            8,
+        ),
+    ],
+)
+def test_words_are_read_in_a_row_by_threads_that_wait_for_each_other(body, words):
+    head = "const volatile int t = threadIdx.x; const int n = N[0] > 0 ? 2 : 3;"
+    fill = "volatile __shared__ float s[64]; s[threadIdx.x] = N[threadIdx.x]; __syncthreads();"
+    seen = shares(f"{head} {fill} {body}", outputs=(), checks=False)
+    assert seen.shares.words_in_a_row == words
+
+
+def test_bulk_copies_are_counted_beside_the_requests():
+    seen = shares(
+        "__shared__ __align__(16) float s[64]; __shared__ unsigned long long b;"
+        "const unsigned at = (unsigned)__cvta_generic_to_shared(&b);"
+        "const unsigned to = (unsigned)__cvta_generic_to_shared(s);"
+        "if (threadIdx.x == 0) {"
+        'asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(at) : "memory");'
+        'asm volatile("fence.proxy.async.shared::cta;" ::: "memory");'
+        'asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 256;" :: "r"(at) : "memory");'
+        'asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes '
+        '[%0], [%1], 256, [%2];" :: "r"(to), "l"(N + 64 * blockIdx.x), "r"(at) : "memory"); }'
+        "__syncthreads(); int done; do {"
+        'asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0;'
+        'selp.s32 %0, 1, 0, p; }" : "=r"(done) : "r"(at) : "memory"); } while (!done);'
+        "P[64 * blockIdx.x + threadIdx.x] = s[threadIdx.x];"
+    )
+    (copies,) = seen.bulk_copies
+    assert (copies.array, copies.requests, copies.lanes, copies.sectors) == ("N", 3, 192, 24)
+    assert (seen.global_load_requests, seen.shares.loads_of_warp) == (0, 1)
+
+
+BARRIER = (
+    "__shared__ cuda::barrier<cuda::thread_scope_block> b; if (threadIdx.x == 0) init(&b, 64);"
+    "__syncthreads(); b.arrive_and_wait(); P[threadIdx.x] = 1;"
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "reads"),
+    [
+        ("#include <cuda/barrier>", BARRIER, 0),
+        ("#include <cuda/barrier>", f"{BARRIER} P[0] = clock64();", 1),
+        ("#include <cuda/barrier>\n#line 1", BARRIER, 2),  # its lines may have other names
+        (
+            "#include <cuda/std/chrono>",
+            "P[0] = cuda::std::chrono::system_clock::now().time_since_epoch().count();",
+            1,
+        ),
+    ],
+)
+def test_what_a_header_does_for_itself_is_not_the_acts_of_the_source(head, body, reads):
+    assert shares(body, head=head, checks=False).clock_reads == reads
+
+
+def test_matrix_instructions_without_products_leave_what_they_add_to():
+    body = (
+        "float d[4] = {1, 2, 3, 4}; const unsigned one = 0x3c003c00u;"
+        'asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, '
+        '{%4, %4, %4, %4}, {%4, %4}, {%0, %1, %2, %3};"'
+        ' : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(one));'
+        "P[threadIdx.x] = d[0] + N[0] * N[1];"
+    )
+    source = f"__global__ void k(float* P, const float* N) {{ {body} }}"
+    for without, want in ((False, 18), (True, 2)):
+        P = np.zeros(32, np.float32)
+        simulator.execute(
+            source, "k", P, np.ones(2, np.float32), grid=(1,), block=(32,), without_products=without
+        )
+        assert (want == P).all()

@@ -601,6 +601,7 @@ def test_parameters_and_limits_of_a_kernel():
     assert lines("ret;", after=" .reqntid 32, 4, 1").program.exact_block == (32, 4, 1)
     with pytest.raises(Unsupported, match="cluster"):
         lines("ret;", after=" .explicitcluster .reqnctapercluster 2, 1, 1")
+    assert lines("ret;", after=" .explicitcluster .reqnctapercluster 1, 1, 1").program.parameters
 
 
 # ---- calls

@@ -81,13 +81,14 @@ def convolved(case: kit.Case) -> np.ndarray:
 
 
 def idle_tiles(case: kit.Case, one: kit.Outcome) -> float:
-    """Return tiles of block 0 that a warp reads while no copy is under way."""
+    """Return tiles of the watched block that a warp reads while no copy is under way."""
     loads, beside = one.executed(outcome.LOADS), one.executed(outcome.BESIDE_COPIES)
-    return (loads - beside) / max(loads, 1) * case["tiles of a block"]
+    tiles = kit.ceil_div(case["tiles"] - case.watched[0], case.steps[0].grid[0])
+    return (loads - beside) / max(loads, 1) * max(tiles, 0)
 
 
 OVERLAP = kit.Budget(
-    "tiles of block 0 during which nothing is copied",
+    "tiles of a block during which nothing is copied",
     idle_tiles,
     1,
     "While the block works on a tile, the copy of the next one must be under way. Either start it, "

@@ -51,7 +51,13 @@ def array(
 
 def rounds(case: kit.Case) -> int:
     """Return the rounds of block 0."""
-    return kit.ceil_div(case.count, case["blocks"] * case["threads"] * case["loads"])
+    return rounds_of(case, 0)
+
+
+def rounds_of(case: kit.Case, block: int) -> int:
+    """Return the rounds of a block; 0 where it has no cell."""
+    each = case["threads"] * case["loads"]
+    return max(kit.ceil_div(case.count - block * each, case["blocks"] * each), 0)
 
 
 def left_over(case: kit.Case) -> int:
@@ -60,8 +66,11 @@ def left_over(case: kit.Case) -> int:
 
 
 def turns(case: kit.Case, one: kit.Outcome) -> float:
-    """Return how often the first warp begins to load, for each round."""
-    return one.executed(outcome.TURNS_TO_LOADS) / rounds(case)
+    """Return how often a warp of the watched block begins to load, for each round; 1 where the
+    block has no cell.
+    """
+    begins, own = one.executed(outcome.TURNS_TO_LOADS), rounds_of(case, case.watched[0])
+    return begins / own if own else 1.0
 
 
 def first_only(case: kit.Case) -> np.ndarray | None:

@@ -39,24 +39,27 @@ def layer(
 
 def shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
     """Yield ragged layers of several channels and maps, whole tiles side by side, one output, a
-    small filter, and many outputs.
+    small filter, and many outputs of a whole one.
     """
     height, width = map(int, rng.integers(24, 38, 2))
     yield ConvShape(2, 3, 4, height, width, 7)
     yield ConvShape(1, 1, 4, 24, 38, 7)
     yield ConvShape(1, 2, 5, 7, 7, 7)
     yield ConvShape(1, 2, 2, 19, 41, 3)
-    yield ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)
+    rows, columns = kit.MANY_ROWS  # of outputs
+    yield ConvShape(1, 1, 1, rows + 6, columns + 6, 7)
 
 
-def of_a_channel(space: str, access: str):
+def of_a_channel(space: str, access: str, array: str | None = None):
     """Return the lanes of an access for each block and channel, as a function for a budget."""
-    return lambda case, one: one.total("lanes", space, access) / (one.blocks * case["shape"].C)
+    return lambda case, one: (
+        one.total("lanes", space, access, array) / (one.blocks * case["shape"].C)
+    )
 
 
 LOADS = kit.Budget(
     "loads of x per block and channel",
-    of_a_channel("global", "load"),
+    of_a_channel("global", "load", "x"),
     SPAN * SPAN,
     "The tile brings each of 22 x 22 cells once. Read the products' cells from it, not from x.",
 )

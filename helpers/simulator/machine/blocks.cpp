@@ -126,7 +126,7 @@ void begin_block(Worker& w, std::uint64_t number) {
         warp.passing_by = warp.borrowed = 0, warp.borrowed_pc = -1;
         warp.marks.clear();
         warp.staged_marks = {}, warp.has_staged_marks = false;
-        warp.yielding = false, warp.yields = 0;
+        warp.yielding = false, warp.yields = 0, warp.steps = 0;
         if (!warp.copies.pending.empty()) warp.copies.pending.clear();
         fill_block_statics(w, warp);
     }
@@ -180,6 +180,7 @@ void note_never_set(Worker& w, std::size_t first) {
 void run_block(Worker& w, std::uint64_t number) {
     begin_block(w, number);
     const std::size_t first_origin = w.origins.count();
+    if (w.observe & TRAFFIC) w.traffic.shares.begin_block();
     const std::size_t ahead = w.recorder != nullptr ? w.recorder->ahead_warp() : 0;
     do {
         for (bool again = true; again && !w.aborted;) {
@@ -193,9 +194,14 @@ void run_block(Worker& w, std::uint64_t number) {
         for (Warp& warp : w.warps)
             if (warp.guessing != 0)
                 for (int lane = 0; lane < WARP_SIZE; ++lane) settle_guess(w, warp, lane, false);
+        if (w.observe & TRAFFIC) w.traffic.shares.end_phase();
     } while (pass_barrier(w));
     if (!w.aborted && !w.async.bulk.empty()) watch_end_of_block(w);
     if (!w.aborted && first_origin != w.origins.count()) note_never_set(w, first_origin);
+    if (!w.aborted && (w.observe & TRAFFIC)) {
+        for (const Warp& warp : w.warps) w.traffic.shares.end_warp(warp.number, warp.steps);
+        w.traffic.shares.end_block();
+    }
 }
 
 std::vector<std::string> machine_names() {

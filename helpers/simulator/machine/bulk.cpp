@@ -185,12 +185,22 @@ void watch_init(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address,
 
 // ---- copies ----
 
-// A bulk copy is no request, but it reads or writes sectors of DRAM.
-void touch(Worker& w, uint64_t address, uint32_t size, bool writes) {
-    if (!(w.observe & TRAFFIC)) return;
-    const Region* region = memory.find(address);
-    if (region != nullptr && Traffic::kind_of(region->space) == GLOBAL)
-        w.traffic.touched.add(*region, address, size, writes);
+// The array of global memory at an address, if traffic is observed; else null.
+Region* counted_at(const Worker& w, uint64_t address) {
+    Region* region = w.observe & TRAFFIC ? memory.find(address) : nullptr;
+    return region != nullptr && Traffic::kind_of(region->space) == GLOBAL ? region : nullptr;
+}
+void count_in(Worker& w, int32_t pc, uint64_t address, uint32_t size) {
+    if (Region* region = counted_at(w, address))
+        w.traffic.copied_in(static_cast<uint32_t>(pc), *region, address, size);
+}
+// A copy out is no request, but it reads or writes sectors of DRAM.
+void count_out(Worker& w, uint64_t address, uint32_t size, bool reads) {
+    const Region* region = counted_at(w, address);
+    if (region == nullptr) return;
+    if (reads) w.traffic.touched.add(*region, address, size, false);
+    w.traffic.touched.add(*region, address, size, true);
+    w.traffic.shares.copy_out(region->id, size);
 }
 // Notes a copy as pending; end_copy takes it out of the words in flight.
 void start_copy(Worker& w, BulkCopy&& copy) {
@@ -209,6 +219,7 @@ void end_copy(Worker& w, const BulkCopy& copy) {
 template <bool from_shared, int reduction>
 bool copy_in(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lanes) {
     w.async.fruitless = 0;
+    if (!from_shared && (w.observe & TRAFFIC)) w.traffic.shares.load(warp.number);
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
         BulkCopy copy;
@@ -225,7 +236,7 @@ bool copy_in(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t l
         if (copy.size == 0) continue;
         if (!observe_lane(w, warp, lane, pc, copy.source, copy.size, LOAD)) return false;
         if (from_shared) watch_proxy(w, warp, lane, pc, copy.source, copy.size, LOAD);
-        else touch(w, copy.source, copy.size, false);
+        else count_in(w, pc, copy.source, copy.size);
         watch_proxy(w, warp, lane, pc, copy.target, copy.size, STORE);
         if (!observe_lane(w, warp, lane, pc, copy.target, copy.size,
                           reduction < 0 ? STORE : ATOMIC))
@@ -254,8 +265,7 @@ bool copy_out(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t 
         if (!observe_lane(w, warp, lane, pc, copy.target, copy.size,
                           reduction < 0 ? STORE : ATOMIC))
             return false;
-        if (reduction >= 0) touch(w, copy.target, copy.size, false);
-        touch(w, copy.target, copy.size, true);
+        count_out(w, copy.target, copy.size, reduction >= 0);
         auto* to = reinterpret_cast<void*>(copy.target);
         const auto* from = reinterpret_cast<const void*>(copy.source);
         if constexpr (reduction < 0) std::memcpy(to, from, copy.size);

@@ -429,9 +429,10 @@ std::thread thread;
 extern "C" {
 
 void halo_sizes(std::uint32_t* sizes) {
-    const std::size_t all[] = {sizeof(Instruction), sizeof(Function),      sizeof(Static),
-                               sizeof(Program),     sizeof(LaunchRequest), sizeof(Finding),
-                               sizeof(Site),        sizeof(WatchedLane),   sizeof(Recording)};
+    const std::size_t all[] = {sizeof(Instruction),   sizeof(Function), sizeof(Static),
+                               sizeof(Program),       sizeof(LaunchRequest), sizeof(Finding),
+                               sizeof(Site),          sizeof(WatchedLane), sizeof(Busiest),
+                               sizeof(StoreShare),    sizeof(Recording)};
     for (std::size_t k = 0; k < std::size(all); ++k) sizes[k] = static_cast<std::uint32_t>(all[k]);
 }
 std::uint32_t halo_operation_count() { return static_cast<std::uint32_t>(table().size()); }
@@ -606,6 +607,11 @@ std::uint64_t halo_sectors_read() { return worker.traffic.touched.read(); }
 std::uint64_t halo_sectors_written() { return worker.traffic.touched.written(); }
 const std::uint64_t* halo_executed(std::size_t* count) {
     return *count = worker.executed.size(), worker.executed.data();
+}
+const Busiest* halo_busiest() { return &worker.traffic.shares.busiest(); }
+const StoreShare* halo_store_shares(std::size_t* count) {
+    const std::vector<StoreShare>& all = worker.traffic.shares.stores();
+    return *count = all.size(), all.data();
 }
 // Returns the record of the launch (recorder.h). cut: whether its first words are missing; shared,
 // local: where the shared memory and the first thread's local memory of a block are.

@@ -32,13 +32,15 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 // The machine always checks bounds. INSTRUCTIONS: it counts how often warps execute each
-// instruction (Worker::executed).
+// instruction (Worker::executed). WITHOUT_PRODUCTS is no observer: matrix instructions multiply by
+// 0, so that what comes out shows which products they make.
 enum Observe : std::uint32_t {
     BARRIERS = 1,
     RACES = 2,
     INITIALISATION = 4,
     TRAFFIC = 8,
-    INSTRUCTIONS = 16
+    INSTRUCTIONS = 16,
+    WITHOUT_PRODUCTS = 32
 };
 
 // Backward branches of a path until the other paths and warps get their turn.
@@ -226,6 +228,7 @@ struct Warp : Lanes {
     bool ordered = false;    // `after` holds something
     std::array<std::uint64_t, WARP_SIZE> stage{};    // what lanes hand over in a warp operation
     std::array<std::uint64_t, WARP_SIZE> stage_more{};
+    std::uint64_t steps = 0;    // instructions of this block, with INSTRUCTIONS
     bool yielding = false;    // a lane seems to wait for another thread
     std::uint32_t yields = 0;    // turns of this block that ended for that reason
     std::int32_t exit_pc = 0;    // where a lane of this warp has exited

@@ -347,7 +347,7 @@ template <bool records> bool run_path(Worker& w, Warp& warp) {
             lanes &= i.guard == 1 ? bits : ~bits;
         }
         if constexpr (records) lanes = w.recorder->begin(w, warp, i, pc, active, lanes);
-        if (UNLIKELY(executed != nullptr) && lanes != 0) ++executed[pc];
+        if (UNLIKELY(executed != nullptr) && lanes != 0) ++executed[pc], ++warp.steps;
         if (LIKELY(decoded.run != nullptr)) {
             if (lanes != 0) {
                 if (UNLIKELY(!warp.marks.empty())) pass_marks(w, warp, i, lanes, decoded.passing);

@@ -28,7 +28,7 @@
 //
 // Copies. cp.async is a load from global memory; its writes are not counted. Past L1 (.cg) it moves
 // a sector for each 32 bytes of its target that one line of 128 bytes of its source fills. Bulk
-// copies are not counted.
+// copies are counted apart from the requests, as BULK_COPY: no counter of Nsight Compute has them.
 //
 // Atomics. In global memory the k-th lane that updates an address does so in the k-th turn, and
 // every turn moves its sectors once. (Over a thousand random bins the hardware takes 1.5 % more,
@@ -53,14 +53,15 @@
 #include "memory.h"
 #include "operations.h"
 #include "shapes.h"
+#include "shares.h"
 #include "touched.h"
 
 // What a site may hold beside findings.h's Access.
-constexpr std::uint8_t BARRIER = 3, BRANCH = 4;
+constexpr std::uint8_t BARRIER = 3, BRANCH = 4, BULK_COPY = 5;
 
 // Sums over the requests that one instruction made to one array; for a barrier the warps that came
-// to it, for a branch the times that lanes of one warp parted there. library.py declares the same
-// layout.
+// to it, for a branch the times that lanes of one warp parted there. Of bulk copies that read global
+// memory, lanes are words of 4 bytes. library.py declares the same layout.
 struct Site {
     std::uint64_t pc = 0, next_pc = 0;
     std::uint32_t access = LOAD, region = 0, space = GLOBAL, size = 0;
@@ -138,22 +139,23 @@ private:
 class Traffic {
 public:
     Touched touched;
+    Shares shares;
 
     static constexpr std::uint32_t watched_limit =
         4096;    // requests of a watched warp that are kept one by one
     static constexpr std::uint32_t all_warps = UINT32_MAX;    // in place of the watched warp
-    static constexpr std::size_t most_warps = 32;    // of a block
 
     void begin_launch(std::uint64_t watched_block, std::uint32_t watched_warp) {
         sites_.clear(), index_.clear(), watched_.clear(), recent_.fill({}), requests_seen_.fill(0);
-        touched.clear();
+        touched.clear(), shares.begin_launch();
         watched_block_ = watched_block, watched_warp_ = watched_warp;
     }
     // Whether the warp that makes the next request is watched. in_flight: copies of its block that
     // have not arrived.
     bool watches(std::uint64_t block, std::uint32_t warp, std::size_t in_flight) {
+        requesting_ = warp;
         if (block != watched_block_) return false;
-        requesting_ = warp, in_flight_ = static_cast<std::uint32_t>(in_flight);
+        in_flight_ = static_cast<std::uint32_t>(in_flight);
         return watched_warp_ == warp || watched_warp_ == all_warps;
     }
 
@@ -231,6 +233,13 @@ public:
         }
         if (watched) remember(r);
     }
+    // A bulk copy from global memory to shared memory.
+    void copied_in(std::uint32_t pc, Region& region, std::uint64_t address, std::uint64_t size) {
+        Site& site = site_of(pc, BULK_COPY, &region, 16);
+        site.requests += 1, site.lanes += size / 4, site.bytes += size;
+        site.sectors += (address + size - 1) / 32 - address / 32 + 1;
+        touched.add(region, address, size, false);
+    }
     // Adds bytes that another access moves, too. size: of a lane.
     void joined(const Request& r, std::uint32_t size) {
         site_of(r.pc, r.access, r.region, size).bytes +=
@@ -256,6 +265,7 @@ public:
             watched_.push_back(lane);
         }
         touched.add(other.touched);
+        shares.add(other.shares);
     }
     // A load of all lanes with known shapes, of which the addresses of lanes 0 and 16 are there.
     // counts: else another access moves its bytes, too.
@@ -264,6 +274,7 @@ public:
         site.bytes += std::uint64_t(WARP_SIZE) * r.asked;
         if (!counts) return;
         site.requests += 1, site.lanes += WARP_SIZE;
+        share(r);
         switch (kind_of(r.region->space)) {
             case GLOBAL: add_sectors_of_halves(r, site); break;
             case SHARED: add_wavefronts(r, site); break;
@@ -297,7 +308,7 @@ private:
     std::vector<WatchedLane> watched_;
     std::uint64_t watched_block_ = 0;
     std::uint32_t watched_warp_ = 0, requesting_ = 0, in_flight_ = 0;
-    std::array<std::uint32_t, most_warps> requests_seen_{};    // by warp of the watched block
+    std::array<std::uint32_t, Shares::most_warps> requests_seen_{};    // by warp of the watched block
     Tally tally_, sectors_of_turn_;
 
     static void control(Site& site, std::uint32_t lanes) {
@@ -344,6 +355,7 @@ private:
     Site& entered(const Request& r) {
         Site& site = site_of(r.pc, r.access, r.region, r.asked);
         site.requests += 1;
+        share(r);
         if (r.regions == nullptr) {
             auto lanes = static_cast<std::uint64_t>(__builtin_popcount(r.lanes));
             site.lanes += lanes, site.bytes += lanes * r.asked;
@@ -354,6 +366,18 @@ private:
             }
         }
         return site;
+    }
+    // Adds a request to what its warp does.
+    void share(const Request& r) {
+        const int kind = kind_of(r.region->space);
+        if (kind == SHARED && r.access != STORE) shares.read_shared(requesting_, r.lanes, r.size);
+        if (kind == GLOBAL && r.access == LOAD) shares.load(requesting_);
+        if (kind != GLOBAL || r.access == LOAD) return;
+        if (r.regions == nullptr)
+            return shares.store(requesting_, r.region->id,
+                                std::uint64_t(__builtin_popcount(r.lanes)) * r.asked);
+        for (std::uint32_t left = r.lanes; left != 0; left &= left - 1)
+            shares.store(requesting_, r.of(__builtin_ctz(left))->id, r.asked);
     }
     void one_atomic(const Request& r, bool joined, bool swaps, bool counted, bool watched) {
         if (kind_of(r.region->space) != SHARED) return one_kind(r, watched);

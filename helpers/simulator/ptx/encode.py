@@ -189,9 +189,12 @@ class Encoding:
         kernel = module.functions[name]
         if not kernel.kernel:
             raise KeyError(name)
-        for directive in ("reqnctapercluster", "explicitcluster"):
-            if directive in kernel.directives:
-                raise Unsupported(f"a kernel in clusters (.{directive})", Place("", 0))
+        # A cluster of one block is that block.
+        blocks = kernel.directives.get("reqnctapercluster")
+        if blocks is None and "explicitcluster" in kernel.directives:
+            raise Unsupported("a kernel in clusters (.explicitcluster)", Place("", 0))
+        if blocks is not None and math.prod(blocks) != 1:
+            raise Unsupported("a kernel in clusters (.reqnctapercluster)", Place("", 0))
         layout = _Shared(context)
         codes = _reachable(context, layout, name)
 

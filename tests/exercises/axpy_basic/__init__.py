@@ -23,6 +23,18 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "one warp of all later blocks",
+        "threadidx says which",
+        file="wrong_later_blocks.cu",
+        status="budget",
+    ),
+    wrong(
+        "blocks 2 and 3 for all later ones",
+        "blockidx says which",
+        file="wrong_four_blocks.cu",
+        status="budget",
+    ),
+    wrong(
         "ints in place of floats",
         "no output has a fraction",
         ("y[i] = a * x[i] + y[i]", "y[i] = (int)(a * x[i] + y[i])"),

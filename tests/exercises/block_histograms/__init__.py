@@ -14,6 +14,13 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("one thread counts", "wait for one of them", file="wrong_one_thread.cu", status="budget"),
+    wrong(
+        "each thread looks at all cells",
+        "do again what",
+        file="wrong_all_cells.cu",
+        status="budget",
+    ),
     wrong(
         "counts of 0 are not stored",
         "store the counts that are 0",

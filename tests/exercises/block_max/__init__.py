@@ -27,6 +27,12 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "16 threads, then one",
+        "reads one number beside its own",
+        file="wrong_two_phases.cu",
+        status="budget",
+    ),
+    wrong(
         "32 shuffles in a row", "and not in 31", file="wrong_serial_shuffles.cu", status="budget"
     ),
     wrong(

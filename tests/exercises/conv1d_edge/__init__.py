@@ -13,6 +13,15 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "lanes in turn, 20 times", "do again what", file="wrong_lanes_in_turn.cu", status="budget"
+    ),
+    wrong(
+        "a sum in double",
+        "a double takes two",
+        ("float sum = 0.0f", "double sum = 0.0"),
+        status="budget",
+    ),
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong("cells outside count as 0", "cell -1 must count as N[0]", file="wrong_zeros.cu"),
     wrong(

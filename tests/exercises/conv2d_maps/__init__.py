@@ -21,6 +21,13 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "axes exchanged in large grids",
+        "touch far less memory",
+        ("* 16 + threadIdx.y;", "* 16 + (gridDim.y < 99 ? threadIdx.y : threadIdx.x);"),
+        ("* 16 + threadIdx.x;", "* 16 + (gridDim.y < 99 ? threadIdx.x : threadIdx.y);"),
+        status="budget",
+    ),
+    wrong(
         "outputs stored column by column",
         "in other places",
         ("m) * out_h + h) * out_w + w]", "m) * out_w + w) * out_h + h]"),

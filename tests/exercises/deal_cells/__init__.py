@@ -7,6 +7,7 @@ from tests.exercises.answers import right, wrong
 BARRIER = "    __syncthreads();\n"
 
 RIGHT = (
+    right("copied to a barrier of <cuda/barrier>", "right_barrier.cu"),
     right("filled and read"),
     right("filled from the other end, by pointers", "right_pointers.cu"),
     right("an unsigned index", "solution.cu", ("[(step * t) %", "[(unsigned)(step * t) %")),

@@ -30,6 +30,18 @@ RIGHT = (
     ),
 )
 WRONG = (
+    wrong(
+        "each product many times",
+        "do again what",
+        (
+            "sum[r] += tile_a[patch + r][i] * x;",
+            """const float a = tile_a[patch + r][i], before = sum[r];
+                for (int again = 0; again < 9; ++again)
+                    asm volatile("fma.rn.f32 %0, %1, %2, %3;"
+                                 : "=f"(sum[r]) : "f"(a), "f"(x), "f"(before));""",
+        ),
+        status="budget",
+    ),
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong("all rows alike", "all 8 rows of a thread", ("tile_a[patch + r][i]", "tile_a[patch][i]")),
     wrong("the first rows for all", "begin with row", ("tile_a[patch + r][i]", "tile_a[r][i]")),

@@ -23,6 +23,12 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "an idle mma, and products of integers",
+        "tensor cores should make all",
+        file="wrong_integers.cu",
+        status="budget",
+    ),
+    wrong(
         "the pair in b[1] the wrong way round",
         "two halves of b[1]",
         (

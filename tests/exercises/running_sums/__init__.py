@@ -17,6 +17,9 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "one thread adds all", "wait for one of them", file="wrong_one_thread.cu", status="budget"
+    ),
+    wrong(
         "32 shuffles in a row", "and not in 31", file="wrong_serial_shuffles.cu", status="budget"
     ),
     wrong(

@@ -12,6 +12,12 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "bulk copies by each thread",
+        "load each of them once",
+        file="wrong_bulk_copies.cu",
+        status="budget",
+    ),
+    wrong(
         "thread 0 loads the tile",
         "others have nothing to do",
         file="wrong_one_thread.cu",

@@ -12,6 +12,29 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "each sum five times",
+        "do again what",
+        (
+            "for (int k = 0; k < 16; ++k) sum += a[y][k] * b[k][x];",
+            "const float before = sum;\n        for (int again = 0; again < 5; ++again) {\n"
+            "            sum = before;\n            for (int k = 0; k < 16; ++k)\n"
+            "                sum += *(volatile float*)&a[y][k] * b[k][x];\n        }",
+        ),
+        status="budget",
+    ),
+    wrong(
+        "no tiles in a large grid",
+        "in each turn a thread loads",
+        (
+            "    for (int first",
+            "    if (gridDim.x * gridDim.y > 99) {\n"
+            "        for (int k = 0; r < rows && c < cols && k < inner; ++k)\n"
+            "            sum += A[r * inner + k] * B[k * cols + c];\n"
+            "        inner = 0;\n    }\n    for (int first",
+        ),
+        status="budget",
+    ),
+    wrong(
         "one warp fills the tiles",
         "others have nothing to do",
         file="wrong_one_warp.cu",

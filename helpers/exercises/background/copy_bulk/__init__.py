@@ -31,7 +31,12 @@ EXERCISE = kit.Exercise(
             "One thread starts the copy of a whole tile by one instruction.",
             least=1,
         ),
-        kit.none_of("global", "load", what="loads of N by threads"),
+        kit.Budget(
+            "loads of N beside one bulk copy of each tile",
+            lambda case, one: max(one.total("requests", "global", "load") - case["tiles"], 0),
+            0,
+            quiet=True,
+        ),
         kit.none_of("shared", "store", what="stores to shared memory"),
         OVERLAP,
         kit.ONE_STORE,

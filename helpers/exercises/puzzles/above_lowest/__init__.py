@@ -38,7 +38,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield two widths of a block; sizes of less than a warp, around one, and ragged."""
     for n, block in ((int(rng.integers(300, 600)), 128), (2, 64), (31, 64), (33, 64), (128, 128)):
         yield case(numbers(rng, n), block)
-    yield kit.without_budgets(case(numbers(rng, kit.MANY), 128))
+    yield case(numbers(rng, kit.MANY), 128)
     # Above whatever a student may take for the greatest of all numbers, other than that one itself.
     for most, step in ((3e6, 16), (np.ldexp(1.0, 127), np.ldexp(1.0, 104))):
         far = numbers(rng, 100).astype(np.float64) * step + most

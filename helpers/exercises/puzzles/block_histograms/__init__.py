@@ -37,7 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """
     for n in (int(rng.integers(2_100, 4_000)), 3, SHARE, SHARE + 1):
         yield case(values(rng, n))
-    yield kit.without_budgets(case(values(rng, kit.MANY)))
+    yield case(values(rng, kit.MANY))
     alone = np.full(SHARE, rng.integers(1, BINS), np.int32)
     yield kit.without_budgets(dataclasses.replace(case(alone), title="n = 1,024, all the same"))
 

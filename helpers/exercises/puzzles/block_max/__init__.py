@@ -45,7 +45,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield a ragged size, two numbers, and sizes around a block."""
     for n in sizes_of(rng, BLOCK, 6_000):
         yield case(numbers(rng, n))
-    yield kit.without_budgets(case(numbers(rng, kit.MANY)))
+    yield case(numbers(rng, kit.MANY))
     # Below whatever a student may take for the least of all numbers, other than that one itself.
     for least, step in ((-3e6, 16), (np.ldexp(-1.0, 127), np.ldexp(1.0, 104))):
         far = numbers(rng, int(rng.integers(300, 500))).astype(np.float64) * step + least

@@ -31,7 +31,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         (4, 33),
     ):
         yield case(kit.cells(rng, blocks * BLOCK), step)
-    yield kit.without_budgets(case(kit.cells(rng, 280 * BLOCK), 33))
+    yield case(kit.cells(rng, 280 * BLOCK), 33)
 
 
 def places(case: kit.Case) -> np.ndarray:

@@ -29,7 +29,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield a ragged size, two numbers, and sizes around a block."""
     for n in sizes_of(rng, BLOCK, 1_300):
         yield case(kit.cells(rng, n))
-    yield kit.without_budgets(case(kit.cells(rng, kit.MANY)))
+    yield case(kit.cells(rng, kit.MANY))
 
 
 def scanned(case: kit.Case, block: int = 0) -> np.ndarray:

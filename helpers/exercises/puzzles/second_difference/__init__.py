@@ -22,7 +22,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield a ragged size, two cells, and sizes around a block."""
     for n in sizes_of(rng, BLOCK):
         yield case(kit.cells(rng, n))
-    yield kit.without_budgets(case(kit.cells(rng, kit.MANY)))
+    yield case(kit.cells(rng, kit.MANY))
 
 
 def differences(case: kit.Case, mode: Any = "constant") -> np.ndarray:

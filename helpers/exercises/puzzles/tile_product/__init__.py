@@ -37,7 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     for sizes in ((rows, cols, inner), (2, 3, 5), (32, 48, 32), (17, 16, 17), (5, 3, 150)):
         yield drawn(rng, *sizes)
     # More cells of C than 16 bits can count, and then of A.
-    yield kit.without_budgets(drawn(rng, *kit.MANY_ROWS, 2))
+    yield drawn(rng, *kit.MANY_ROWS, 2 * TILE + 3)
     yield kit.without_budgets(drawn(rng, 1_200, 3, 60))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises import indices, kit, layers, outcome
+from helpers.exercises import indices, kit, layers
 from helpers.exercises.reductions import LAB
 from helpers.limits import ConvShape
 
@@ -95,13 +95,10 @@ EXERCISE = kit.Exercise(
             lambda case: 1 + steps(case),
             "One barrier before the tree, and one after each of its steps.",
         ),
-        kit.Budget(
-            "load requests of warp 0",
-            kit.executed(outcome.GLOBAL_LOADS, per="launch"),
+        kit.loads_of_a_warp(
             lambda case: 2 * case["shape"].K ** 2 * kit.ceil_div(case["shape"].C, case["threads"]),
-            "Warp 0 has the threads with z = 0, and loads for more than its own channels: each "
-            "thread adds up every CHANNEL_THREADS-th channel, beginning at channel z.",
-            quiet=True,
+            "A warp loads for more than its own channels: each thread adds up every "
+            "CHANNEL_THREADS-th channel, beginning at channel z.",
         ),
         kit.Budget(
             "shared loads per block",
