@@ -5,6 +5,7 @@
 #include "atomics.h"
 #include "paths.h"
 #include "schedule.h"
+#include "stillness.h"
 
 namespace {
 
@@ -170,13 +171,19 @@ void run_block(Worker& w, std::uint64_t number) {
     begin_block(w, number);
     const std::size_t first_origin = w.origins.count();
     do {
+        Stillness stillness;
         for (bool again = true; again && !w.aborted;) {
             again = false;
             for (Warp& warp : w.warps) {
                 again |= run_warp(w, warp);
                 if (w.aborted) break;
             }
+            if (!again || w.aborted) break;
+            if (const Stillness::Stuck stuck = stillness.after_round(w); stuck.warp != nullptr)
+                w.fault(*stuck.warp, __builtin_ctz(stuck.path->lanes), stuck.path->pc, RUNAWAY,
+                        "stuck");
         }
+        stillness.end(w);
         if (w.aborted) break;
         for (Warp& warp : w.warps)
             if (warp.guessing != 0)

@@ -170,6 +170,7 @@ class Function:
                 report = launch(
                     self._kernel, pack(self._kernel, arguments), grid, block, shared,
                     stack_limit=Context.get_limit(limit.STACK_SIZE),
+                    heap_bytes=Context.get_limit(limit.MALLOC_HEAP_SIZE),
                 )
         except faults.LaunchFault as fault:
             # A student reads one traceback, which ends in the finding.
