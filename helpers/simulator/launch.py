@@ -186,9 +186,14 @@ def _fault(one: _Launch, report: LaunchReport) -> LaunchFault:
     that value stops the launch.
     """
     kernel = one.kernel
-    report = replace(report, findings=one_a_cause(report.findings))
     fatal = report.fatal
     assert fatal is not None
+    # A loop without an end tells what is wrong with the variable that it asks for.
+    is_told = fatal.kind == "runaway" and fatal.array is not None
+    kept = (
+        f for f in report.findings if not (is_told and f.kind == "race" and f.array == fatal.array)
+    )
+    report = replace(report, findings=one_a_cause(kept))
     warnings = warned(kernel)
     causes = [f for f in report.findings if f != fatal] + list(warnings)
     is_own = fatal.file == Path(kernel.compiled.file).name

@@ -86,8 +86,8 @@ class LaunchRequest(ctypes.Structure):
         c_uint32),
         ("watched_block", c_uint64), ("undo", c_uint32), ("block_count", c_uint32), ("blocks",
         c_void_p),
-        ("step_limit", c_uint64), ("stack_limit", c_uint64), ("heap_bytes", c_uint64), ("stack_ends", c_uint32),
-        ("keeps_heap", c_uint32),
+        ("step_limit", c_uint64), ("stack_limit", c_uint64), ("heap_bytes", c_uint64),
+        ("stack_ends", c_uint32), ("keeps_heap", c_uint32),
     ]
 
 

@@ -122,23 +122,34 @@ constexpr std::uint32_t longest_poll = 48;    // instructions; a longer loop doe
 bool is_compared(const Worker& w, std::uint32_t load, std::uint32_t first, std::uint32_t last) {
     const Program& program = w.launch.program;
     const Lanes slots{{nullptr, nullptr}, program.operands};
-    std::vector<std::int32_t> values;
-    for (int k = 0; k < program.instructions[load].elements; ++k)
-        values.push_back(slots.operand(program.instructions[load], 1 + k));
-    auto holds = [&](std::int32_t slot) {
-        return slot >= 0 && std::find(values.begin(), values.end(), slot) != values.end();
+    std::vector<std::int32_t> values;    // slots, which serve several registers one after another
+    const auto find = [&](std::int32_t slot) {
+        return std::find(values.begin(), values.end(), slot);
     };
-    for (std::size_t before = 0; before != values.size();) {
-        before = values.size();
-        for (std::uint32_t j = first; j < last; ++j) {
-            const Instruction& i = program.instructions[j];
-            if (w.decoded[j].control != COMPUTE || i.count == 0) continue;
-            bool uses = false;
-            for (int k = 1; k < i.count; ++k) uses |= holds(slots.operand(i, k));
-            if (!uses) continue;
-            if (table()[i.operation].name.compare(0, 4, "setp") == 0) return true;
-            if (!holds(i.operand[0])) values.push_back(i.operand[0]);
+    const auto holds = [&](std::int32_t slot) { return slot >= 0 && find(slot) != values.end(); };
+    const auto set = [&](std::int32_t slot, bool has_value) {
+        if (slot < 0 || holds(slot) == has_value) return;
+        if (has_value) values.push_back(slot);
+        else values.erase(find(slot));
+    };
+    for (int k = 0; k < program.instructions[load].elements; ++k)
+        set(slots.operand(program.instructions[load], 1 + k), true);
+    // From the load to the loop's end, and on from its beginning.
+    const std::uint32_t length = last - first;
+    for (std::uint32_t n = 1; n < length; ++n) {
+        const std::uint32_t j = first + (load - first + n) % length;
+        const Instruction& i = program.instructions[j];
+        const Control control = w.decoded[j].control;
+        if (control == MACHINE || control == ATOMIC_UPDATE) {
+            const int results = w.decoded[j].machine == run_store ? 0 : i.elements;
+            for (int k = 0; k < results && 1 + k < i.count; ++k)
+                if (i.guard == 0) set(slots.operand(i, 1 + k), false);
         }
+        if (control != COMPUTE || i.count == 0) continue;
+        bool uses = false;
+        for (int k = 1; k < i.count; ++k) uses |= holds(slots.operand(i, k));
+        if (uses && table()[i.operation].name.compare(0, 4, "setp") == 0) return true;
+        if (uses || i.guard == 0) set(i.operand[0], uses);
     }
     return false;
 }
