@@ -99,13 +99,18 @@ def wait_in_loop(kernel: Kernel, pc: int) -> Wait:
 
 
 def first_wait(kernel: Kernel) -> int | None:
-    """Return the beginning of the first loop of a kernel that waits for another thread, None if
-    there is none.
+    """Return the beginning of the first loop of a kernel that does nothing but wait for another
+    thread, None if there is none.
     """
-    ends = (int(end) for end in _ends_of_loops(kernel))
-    waits = (end for end in ends if wait_in_loop(kernel, end) != Wait.NOBODY)
-    targets = (int(kernel.program.instructions["target"][end]) for end in waits)
-    return min(targets, default=None)
+    code, names = kernel.program.instructions, library.operation_names()
+
+    def only_waits(end: int) -> bool:
+        loop = code["operation"][int(code["target"][end]) : end]
+        does_more = any(names[one].startswith(("st", "bar", "call")) for one in loop)
+        return not does_more and wait_in_loop(kernel, end) != Wait.NOBODY
+
+    waits = (end for end in map(int, _ends_of_loops(kernel)) if only_waits(end))
+    return min((int(code["target"][end]) for end in waits), default=None)
 
 
 def loads_left_out(kernel: Kernel, pc: int) -> tuple[int, ...]:

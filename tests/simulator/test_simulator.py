@@ -726,7 +726,7 @@ def ctrl_c():
 
 
 def test_ctrl_c_stops_a_runaway_kernel_and_the_next_launch_works(ctrl_c):
-    source = kernel("for (;;) {}", "float* y")
+    source = kernel("volatile float* p = y;\nfor (unsigned i = 0;; ++i) p[0] = i;", "float* y")
     y = np.zeros(1, np.float32)
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
