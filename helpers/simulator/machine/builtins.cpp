@@ -182,9 +182,13 @@ void print(Worker& w, Warp& warp, int lane, const Arguments& arguments) {
 
 void allocate(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& arguments) {
     const auto bytes = read_local<std::uint64_t>(warp, lane, arguments.offset(0));
-    write_local(w, warp, lane, arguments.return_offset(),
-                heap.allocate(bytes, w.launch.heap_bytes, w.place(warp, lane, pc, STORE),
-                              w.first_block));
+    std::uint64_t limit = w.launch.heap_bytes;
+    if (!w.launch.keeps_heap)    // such a launch has a heap of its own
+        for (const Heap::Block& block : heap.blocks())
+            if (!block.is_of_launch) limit += block.region->bytes();
+    write_local(
+        w, warp, lane, arguments.return_offset(),
+        heap.allocate(bytes, limit, w.place(warp, lane, pc, STORE), w.first_block));
 }
 
 bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& arguments) {
