@@ -139,6 +139,7 @@ def launch(
     shared, watch, sample_every or time_limit.
     """
     grid, block = extents(grid, "grid"), extents(block, "block")
+    kernel.module.require_assembled()
     require_launchable(kernel, grid, block, shared)
     shared = int(shared)
     (x, y, z), warp = _watched(watch)

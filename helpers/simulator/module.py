@@ -418,6 +418,10 @@ class Module:
             else "".join(linecache.getlines(file))
         )
 
+    def require_assembled(self) -> None:
+        """Raise CompileFailed, with file and line, if NVIDIA's assembler refuses the program."""
+        assembly.require(self.compiled)
+
     def close(self) -> None:
         """Free the variables. The module's kernels and globals must not be used afterwards."""
         self._release()
@@ -445,9 +449,11 @@ def load(
     rehearses: compile the careful translation at once, while this thread reads the PTX; without it
     the first launch that rehearses waits for the compiler.
 
+    Another thread asks the assembler meanwhile (Module.require_assembled).
     It refuses constant memory over 64 KB and static shared memory over 48 KB, as ptxas does.
     """
     compiled = compiler.compile_source(source, tuple(options), file, extern_c)
+    assembly.begin(compiled)
     if rehearses and compiled.careful is not None:
         compiled.careful.begin(compiled.compiler)
     constant = sum(v.size for v in encoded.variables(compiled).values() if v.space == "const")

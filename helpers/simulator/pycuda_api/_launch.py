@@ -451,7 +451,9 @@ def load(source: str, options: Sequence[str], *, extern_c: bool, file: str = "ke
     """
     need_context("cuModuleLoadDataEx")
     with _refused_source(file):
-        return Module(load_module(source, tuple(options), file, extern_c))
+        module = load_module(source, tuple(options), file, extern_c)
+        module.require_assembled()
+        return Module(module)
 
 
 def image_of(source: str, options: Sequence[str], *, extern_c: bool) -> bytes:
