@@ -419,8 +419,15 @@ class Module:
         )
 
     def require_assembled(self) -> None:
-        """Raise CompileFailed, with file and line, if NVIDIA's assembler refuses the program."""
-        assembly.require(self.compiled)
+        """Raise CompileFailed, with file and line, if NVIDIA's assembler refuses the program. What
+        the simulator cannot run either is told in its own words, which say what to do instead.
+        """
+        try:
+            assembly.require(self.compiled)
+        except CompileFailed:
+            for kernel in self.kernels.values():
+                kernel.require_supported()
+            raise
 
     def close(self) -> None:
         """Free the variables. The module's kernels and globals must not be used afterwards."""

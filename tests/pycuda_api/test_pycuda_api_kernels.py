@@ -30,7 +30,10 @@ extern "C" {
 __device__ Node *head;
 __device__ int *kept;
 __global__ void push(int n) {
-    for (int i = 0; i < n; i++) { Node *one = new Node; one->value = i; one->next = head; head = one; }
+    for (int i = 0; i < n; i++) {
+        Node *one = new Node;
+        one->value = i; one->next = head; head = one;
+    }
 }
 __global__ void total(int *out) {
     int sum = 0;
