@@ -19,6 +19,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
@@ -257,7 +258,7 @@ def _input(compiled: Compiled) -> tuple[str, str, int, bool]:
 class _Assembling:
     """A program that another thread assembles."""
 
-    _running: dict[tuple, _Assembling] = {}
+    _running: ClassVar[dict[tuple, _Assembling]] = {}
     _door = threading.Lock()
 
     def __init__(self, parts: tuple[str, str, int, bool]):

@@ -748,7 +748,7 @@ def test_a_program_that_repeats_until_a_time_has_passed_ends(scale, arrays):
         end.record().synchronize()
         total += begin.time_till(end)
         turns += 1
-    assert turns == 28 and "%d ms" % (1000 * total) == "100 ms"
+    assert turns == 28 and f"{int(1000 * total):d} us" == "100 us"
 
 
 def test_streams_run_beside_each_other_and_the_null_stream_after_all(scale, arrays):

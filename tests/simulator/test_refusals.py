@@ -338,8 +338,10 @@ OF_ASSEMBLER = {
         "'shfl' without '.sync' is not supported",
     ),
     "barrier 17": ('asm volatile("bar.sync 17;");', "Barrier number '17' out of range"),
-    "a newer GPU": ('asm volatile("tcgen05.fence::before_thread_sync;");', "not supported on"),
-    "an unknown name": ('asm volatile("mov.u32 %nobody, 1;");', "Unknown symbol '%nobody'"),
+    "a newer GPU": (
+        'float r; asm("redux.sync.min.f32 %0, %1, 0xffffffff;" : "=f"(r) : "f"(y[0])); y[0] = r;',
+        "'redux.f32' not supported on .target 'sm_90'",
+    ),
 }
 
 
