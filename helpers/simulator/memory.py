@@ -286,6 +286,7 @@ def copy(destination: int, source: int, nbytes: int) -> None:
 
 def fill(address: int, pattern: bytes, count: int) -> None:
     """Write `pattern` `count` times."""
+    _hold(address, len(pattern) * count, "write")  # before a text of so many bytes is made
     write(address, pattern * count, len(pattern) * count)
 
 

@@ -243,10 +243,12 @@ class Kernels(Mapping):
             raise UnknownKernel(
                 f"{name!r} may be any of {names}: give the full or the mangled name"
             )
-        if name.split("::")[-1] in (t.split("::")[-1] for t in self._templates):
+        plain = name.partition("<")[0].split("::")[-1]
+        if plain in (t.split("::")[-1] for t in self._templates):
             raise UnknownKernel(
-                f"{name!r} is a template, but the source has no instance of it: add one, such as "
-                f"`template __global__ void {name}<...>(...);`, after its definition"
+                f"{plain!r} is a template, but the source has no such instance of it: add one, "
+                f"such as `template __global__ void {plain}<...>(...);`, after its definition, or "
+                f"make it a __device__ function that a plain kernel calls"
             )
         names = ", ".join(self._kernels) or "none"
         raise UnknownKernel(f"no kernel {name!r} in this source: it has {names}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pytest
 
@@ -459,3 +461,65 @@ def test_recursion_needs_the_stack_that_the_program_asks_for(stack, nbytes, dept
         return
     with pytest.raises(cuda.LaunchError, match=f"bytes of stack, and has {nbytes:,}"):
         deep(cuda.Out(y), np.int32(depth), block=(64, 1, 1))
+
+
+# ---- what PyCUDA or its compiler refuses ----
+
+
+def _passes_float4():
+    twice = SourceModule(
+        "__global__ void tint(float4 *y, float4 c, int n) {"
+        " if (threadIdx.x < n) y[threadIdx.x] = c; }"
+    ).get_function("tint")
+    twice(cuda.InOut(np.zeros((4, 4), np.float32)), np.ones(4, np.float32), np.int32(4),
+          block=(4, 1, 1))  # fmt: skip
+
+
+NOTHING = "__global__ void f() {}"
+TEMPLATE = "template <class T> __global__ void f(T *y) { y[0] = 1; }"
+REFUSED = {
+    "a float4 behind a pointer": (_passes_float4, cuda.LogicError, "begins at byte 16"),
+    "an old architecture": (
+        lambda: SourceModule(NOTHING, arch="sm_20"), cuda.CompileError, "sm_20",
+    ),
+    "an architecture that is a number": (
+        lambda: SourceModule(NOTHING, arch=3), TypeError, "arch is a text",
+    ),
+    "no source": (lambda: SourceModule(None), TypeError, "the source is a text"),
+    "no name": (lambda: SourceModule(NOTHING).get_function(None), TypeError, "name of a kernel"),
+    "an unknown type code": (
+        lambda: SourceModule(NOTHING).get_function("f").prepare("PPiz"), struct.error, "'z'",
+    ),
+    "an array of objects": (
+        lambda: cuda.memcpy_htod(cuda.mem_alloc(8), np.array([None], object)), TypeError, "objects",
+    ),
+    "a memset that is too long": (
+        lambda: cuda.memset_d32(cuda.mem_alloc(256), 0, 2**33), cuda.LogicError, "34,359,738,368",
+    ),
+    "the minimum of bool": (
+        lambda: gpuarray.min(gpuarray.to_gpu(np.ones(4, bool))), TypeError, "unsupported dtype",
+    ),
+    "a template without an instance": (
+        lambda: SourceModule(TEMPLATE, no_extern_c=True).get_function("f"), cuda.LogicError,
+        "make it a __device__ function",
+    ),
+    "a template in extern C": (
+        lambda: SourceModule(TEMPLATE), cuda.CompileError, "that is no template",
+    ),
+    "a forgotten __global__": (
+        lambda: SourceModule("void f(int *y) { y[0] = 1; }").get_function("f"), cuda.LogicError,
+        "write __global__ before its void",
+    ),
+    "a shuffle of old books": (
+        lambda: SourceModule("__global__ void f(int *y) { y[0] = __shfl_down(y[0], 1); }"),
+        cuda.CompileError, "__shfl_down_sync",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_gpu_would_refuse_is_refused_by_name(name):
+    call, error, words = REFUSED[name]
+    with pytest.raises(error) as refused:
+        call()
+    assert words in str(refused.value)

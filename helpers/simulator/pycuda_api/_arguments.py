@@ -125,8 +125,8 @@ def _from_value(k: int, value: object, parameters: Sequence) -> Argument:
             "in the kernel"
         )
     if isinstance(value, np.number):
-        dtype = value.dtype
-        return Argument(f"numpy.{dtype.name}", value.tobytes(), dtype, False, dtype.alignment)
+        given = f"numpy.{value.dtype.name}"
+        return Argument(given, value.tobytes(), value.dtype, False, value.dtype.alignment)
     if isinstance(value, DevicePointer):
         role = _place(k, parameters)
         return _pointer("a device allocation", address_of(value, LAUNCH, role), None)
@@ -212,7 +212,14 @@ def format_of(arg_types: Sequence[object]) -> list[str]:
     codes: list[str] = []
     for arg_type in arg_types:
         if isinstance(arg_type, str):
-            codes += re.findall(r"\d*[a-zA-Z]", arg_type)
+            found = re.findall(r"\d*[a-zA-Z?]", arg_type)
+            for code in found:
+                if code[-1] not in f"{_STRUCT_CODES}s":
+                    raise struct.error(
+                        f"prepare() got the type code {code!r}; use NumPy types, or 'P' for a "
+                        "pointer"
+                    )
+            codes += found
         elif isinstance(arg_type, np.dtype):
             codes.append(f"{arg_type.itemsize}s" if arg_type.char == "V" else arg_type.char)
         elif isinstance(arg_type, type) and issubclass(arg_type, np.number):

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from helpers.quantities import quantity
 from helpers.simulator import architecture, faults, memory
+from helpers.simulator.compiler import require_text
 from helpers.simulator.findings import Finding, finding_of_launch
+from helpers.simulator.includes import without_comments
 from helpers.simulator.launch import CHECKS, launch
 from helpers.simulator.library import door
 from helpers.simulator.machine_counters import profile_of
@@ -394,13 +396,24 @@ class Module:
         Raises LogicError, which lists the kernels of the source, for any other name, and
         CompileError for a kernel that the simulator cannot run.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"get_function takes the name of a kernel, got {name!r}")
         kernels = self._loaded.kernels
         kernel = next((kernel for kernel in kernels.values() if kernel.mangled == name), None)
         if kernel is None and name in kernels:
             detail = _hidden(kernels[name], self._loaded.compiled.source)
             raise _errors.logic_error("cuModuleGetFunction", _errors.NOT_FOUND, detail)
         if kernel is None:
-            raise _not_found("cuModuleGetFunction", name, "kernel", list(kernels))
+            if name in self._loaded.compiled.templates:
+                detail = (
+                    f"{name!r} is a template, and a template is no kernel until something names an "
+                    "instance: make it a __device__ function, which an extern \"C\" __global__ "
+                    "kernel calls, or write it for one type, chosen by an option such as -DT=float"
+                )
+                raise _errors.logic_error("cuModuleGetFunction", _errors.NOT_FOUND, detail)
+            raise _not_found(
+                "cuModuleGetFunction", name, "kernel", list(kernels), self._loaded.compiled.source
+            )
         with _refused_source(self._loaded.compiled.file):
             kernel.require_supported()
         return Function(kernel, self)
@@ -437,7 +450,9 @@ def _hidden(kernel: Kernel, source: str) -> str:
     )
 
 
-def _not_found(call: str, name: str, what: str, known: list[str]) -> LogicError:
+def _not_found(
+    call: str, name: str, what: str, known: list[str], source: str = ""
+) -> LogicError:
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     detail = f"the source has no {what} {name!r}"
     if near:
@@ -447,6 +462,8 @@ def _not_found(call: str, name: str, what: str, known: list[str]) -> LogicError:
         detail += f"; it has {', '.join(sorted(known)[:_SHOWN])}{more}"
     else:
         detail += f", nor any other {what}"
+    if re.search(rf"\b{re.escape(name)}\s*\([^;{{}}]*\)\s*{{", without_comments(source)):
+        detail += f"; {name} is a function there: write __global__ before its void"
     return _errors.logic_error(call, _errors.NOT_FOUND, detail)
 
 
@@ -468,6 +485,7 @@ def load(source: str, options: Sequence[str], *, extern_c: bool, file: str = "ke
     refuses it.
     """
     need_context("cuModuleLoadDataEx")
+    require_text(source, options)
     with _refused_source(file):
         module = load_module(source, tuple(options), file, extern_c)
         module.require_assembled()

@@ -40,6 +40,11 @@ def host_bytes(host: Any, call: str, role: str, *, writable: bool) -> np.ndarray
         raise ValueError(
             f"{call}: {role} is read-only: pass an array that can be written to, such as a copy()"
         )
+    if host.dtype.hasobject:
+        raise TypeError(
+            f"{call}: {role} is an array of Python objects ({host.dtype}): convert it to numbers "
+            "with .astype(...)"
+        )
     host = host.view(np.ndarray)
     if not host.flags.c_contiguous:
         if not host.flags.f_contiguous:
