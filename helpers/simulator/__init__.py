@@ -28,7 +28,7 @@ except ModuleNotFoundError:
         "environment first (. .venv/bin/activate), which `make env` makes"
     )
 
-from . import compiler_options, instructions
+from . import compiler, compiler_options, instructions
 from .faults import LaunchFault, LaunchRefused
 from .findings import Finding
 from .launch import CHECKS, Extents, LaunchReport, Watch, extents
@@ -271,8 +271,14 @@ def _loaded(
             f"the source is a text of CUDA, got {got}: give the text of a .cu "
             "file, such as pathlib.Path(...).read_text()"
         )
+    if not isinstance(name, str):
+        raise TypeError(
+            f"the kernel's name is a text, got {type(name).__name__} ({name!r}): give the name of "
+            'a __global__ function, such as "scale"'
+        )
     if isinstance(options, str):
         raise TypeError(f'options takes a list, such as options=["{options}"], got {options!r}')
+    compiler.require_text(source, options)
     compiler_options.require_folders(options)
     plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
     module = load(source, tuple(options), f"{plain}.cu", rehearses=rehearses)

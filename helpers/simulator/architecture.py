@@ -16,6 +16,7 @@ SHARED_PER_MULTIPROCESSOR = limits.MULTIPROCESSOR_SHARED_BYTES
 RESERVED_SHARED = limits.RESERVED_SHARED_BYTES  # the system takes these bytes of each block
 MAX_CONSTANT = limits.CONSTANT_BYTES
 MAX_LOCAL = 512 * 1024  # of one thread
+HEAP_BYTES = 8 * 1024 * 1024  # for malloc and new in kernels, unless the program asks for more
 WARP_SIZE = limits.WARP
 REGISTERS = limits.MULTIPROCESSOR_REGISTERS  # one block may have all of them
 # A warp gets its registers in units of 256: ptxas's number for one thread, rounded up to a multiple

@@ -1,26 +1,31 @@
 """Assembles a program's PTX with ptxas: registers, memory and machine code, as on a GPU of compute
 capability 9.0.
 
-A launch needs only the accesses of the machine code, for its counters. Resources and listings are
-made when somebody asks for them. The programs ptxas and nvdisasm come with two wheels.
+Every program that is compiled is assembled, because ptxas refuses some that the compiler accepts. A
+launch that counts needs the accesses of the machine code, too. Resources and listings are made when
+somebody asks for them. The programs ptxas and nvdisasm come with two wheels.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 import math
+import os.path
 import re
 import struct
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from . import compiler_cache, toolkit
-from .compiler import Compiled
+from .compiler import Compiled, parsed
 from .ptx import cubin
 from .ptx import sass as machine_code
 from .toolchain import CompileFailed
@@ -29,6 +34,14 @@ _KERNEL = re.compile(r"Function properties for (?P<name>\S+)\s+(?P<text>[^\n]*)"
 _SPILLS = re.compile(r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads")
 # The architecture reserves these bytes of each block, in the section of a kernel's arrays.
 _RESERVED_SHARED = 1024
+
+# "ptxas kernel.ptx, line 38; error   : Instruction 'vote' without '.sync' is not supported ..."
+_REFUSAL = re.compile(r"ptxas (?:\S+, line (?P<line>\d+); )?\s*(?:error|fatal)\s*: (?P<words>.*)")
+
+_BY_ASSEMBLER = (
+    "The compiler accepts this and the assembler, ptxas, refuses it, so that it runs on no GPU of "
+    "this architecture."
+)
 
 # Attributes in the .nv.info sections of a cubin; `cuobjdump -elf` shows them.
 _REGISTERS, _FRAME, _STACK, _THREADS = 0x2F, 0x11, 0x12, 0x05
@@ -53,6 +66,62 @@ class Resources:
     max_threads: int
     spill_store_bytes: int = 0
     spill_load_bytes: int = 0
+
+
+def begin(compiled: Compiled) -> None:
+    """Begin to assemble a program, while the caller goes on."""
+    if toolkit.program("ptxas") is not None:
+        _Assembling.of(_input(compiled))
+
+
+def require(compiled: Compiled) -> None:
+    """Wait for what `begin` has begun. Raises CompileFailed for a program that the assembler
+    refuses, with its words and the lines of the source. Without the assembler's wheel it does
+    nothing.
+    """
+    if toolkit.program("ptxas") is None:
+        return
+    try:
+        _assembled(*_input(compiled))
+    except CompileFailed as refused:
+        raise CompileFailed(_in_lines_of_source(refused.message, compiled)) from None
+
+
+def _in_lines_of_source(message: str, compiled: Compiled) -> str:
+    """Return what the assembler says, in the form of the compiler's messages."""
+    source, rows = compiled.source.splitlines(), []
+    for found in _REFUSAL.finditer(message):
+        words = found["words"].strip()
+        if words.startswith("Ptx assembly aborted"):
+            continue
+        file, line = _line_of_source(int(found["line"] or 0), compiled)
+        where = f"{file}({line})" if line else file
+        rows.append(f"{where}: error: {words}")
+        if file == compiled.file and 0 < line <= len(source):
+            rows.append(f"  {source[line - 1].strip()}")
+    return "\n".join([*dict.fromkeys(rows), _BY_ASSEMBLER]) if rows else message
+
+
+def _line_of_source(number: int, compiled: Compiled) -> tuple[str, int]:
+    """Return the file and the line that a line of the PTX comes from: in the source, if it is there
+    or called there. The line is 0 if nothing says it.
+    """
+    own = os.path.basename(compiled.file)
+    module = parsed(compiled.ptx)
+    for name in (one.name for one in module.functions.values() if one.text is not None):
+        body = module.body(name)
+        places = [
+            body.places[statement.place]
+            for statement, line in zip(body.statements, body.lines, strict=True)
+            if line == number
+        ]
+        for place in places[:1]:
+            frames = ((place.file, place.line), *place.inlined)
+            for file, line in frames:
+                if os.path.basename(file) == own:
+                    return compiled.file, line
+            return frames[0]
+    return compiled.file, 0
 
 
 def resources(compiled: Compiled) -> dict[str, Resources]:
@@ -186,12 +255,51 @@ def _input(compiled: Compiled) -> tuple[str, str, int, bool]:
     return compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
 
 
-@lru_cache(maxsize=16)
+class _Assembling:
+    """A program that another thread assembles."""
+
+    _running: ClassVar[dict[tuple, _Assembling]] = {}
+    _door = threading.Lock()
+
+    def __init__(self, parts: tuple[str, str, int, bool]):
+        self._parts = parts
+        self._thread = threading.Thread(target=self._assemble, daemon=True)
+
+    @classmethod
+    def of(cls, parts: tuple[str, str, int, bool]) -> None:
+        with cls._door:
+            if parts in cls._running:
+                return
+            one = cls._running[parts] = cls(parts)
+        one._thread.start()
+
+    @classmethod
+    def finish(cls, parts: tuple[str, str, int, bool]) -> None:
+        """Wait for a program's thread, if it has one."""
+        one = cls._running.get(parts)
+        if one is not None and one._thread is not threading.current_thread():
+            one._thread.join()
+
+    def _assemble(self) -> None:
+        # Whoever needs the result asks again, and gets it, or the error, from the cache.
+        with contextlib.suppress(CompileFailed, OSError):
+            _assemble(*self._parts)
+        self._running.pop(self._parts, None)
+
+
 def _assembled(ptx: str, architecture: str, registers: int, contract: bool) -> tuple[bytes, str]:
-    """Return the cubin and the messages of ptxas."""
+    """Return the cubin and the messages of ptxas. Raises CompileFailed with ptxas's own words."""
+    _Assembling.finish((ptx, architecture, registers, contract))
+    return _assemble(ptx, architecture, registers, contract)
+
+
+@lru_cache(maxsize=16)
+def _assemble(ptx: str, architecture: str, registers: int, contract: bool) -> tuple[bytes, str]:
     parts = [ptx, architecture, str(registers), str(contract), repr(toolkit.versions())]
     key = compiler_cache.key_of(parts)
     record = compiler_cache.load("cubin", key)
+    if record is not None and isinstance(record.get("refused"), str):
+        raise CompileFailed(record["refused"])
     if (
         record is not None
         and isinstance(record.get("cubin"), str)
@@ -219,7 +327,10 @@ def _assembled(ptx: str, architecture: str, registers: int, contract: bool) -> t
         ]
         process = toolkit.run([str(assembler), *arguments], folder)
         if process.returncode:
-            raise CompileFailed((process.stderr or process.stdout).strip())
+            refused = (process.stderr or process.stdout).strip()
+            if process.returncode > 0:  # else the system has ended it
+                compiler_cache.store("cubin", key, {"refused": refused})
+            raise CompileFailed(refused)
         cubin, log = (folder / "kernel.cubin").read_bytes(), process.stderr + process.stdout
     compiler_cache.store("cubin", key, {"cubin": base64.b64encode(cubin).decode(), "log": log})
     return cubin, log

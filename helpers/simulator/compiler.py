@@ -9,7 +9,7 @@ installed. If both refuse the source, the error has the compiler's own words.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -213,6 +213,32 @@ def _kept(text: front_ends.Text, compiler: str) -> Compiled:
     compiled = _compile(text, compiler, careful)
     compiler_cache.store("ptx", key, compiled.to_dict())
     return replace(compiled, careful=careful)
+
+
+def require_text(source: str, options: Sequence[object]) -> None:
+    """Raise TypeError for options that are no list of texts, and ValueError for a source or an
+    option that no compiler can read: one with a NUL byte, or with half of a surrogate pair.
+    """
+    if isinstance(options, str | bytes) or not isinstance(options, Iterable):
+        raise TypeError(f'options takes a list, such as options=["-DN=4"], got {options!r}')
+    wrong = [one for one in options if not isinstance(one, str)]
+    if wrong:
+        raise TypeError(f"an option of the compiler is a text, got {wrong[0]!r}: give str values")
+    for what, text in (("the source", source), *(("an option", str(one)) for one in options)):
+        if (at := text.find("\0")) >= 0:
+            line = text.count("\n", 0, at) + 1
+            raise ValueError(
+                f"{what} has a NUL byte (in line {line}), at which the compiler stops to read: "
+                "leave it out"
+            )
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            line = text.count("\n", 0, error.start) + 1
+            raise ValueError(
+                f"{what} has half of a surrogate pair (in line {line}), which is no character: was "
+                'the file read with errors="surrogateescape"? Read it as UTF-8'
+            ) from None
 
 
 def careful_ptx(compiled: Compiled) -> str:

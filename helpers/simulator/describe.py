@@ -131,9 +131,14 @@ class _Describer(BarrierWords, EndingWords):
         if (wild := self.dead_pointer()) is not None or self.array is None or self.is_far():
             return self.wild_pointer(wild)
         index = self.index()
-        is_whole = self.raw.size == (self.array.element_bytes or self.raw.size)
+        is_whole = self.bytes == (self.array.element_bytes or self.bytes)
         size = "" if is_whole else f"{self.size()} at "
         message = f"{self.does()} {size}{self.element()}, but {self.extent()}"
+        if past := self.bytes_past_end():
+            message = (
+                f"{self.does()} {self.size()} at {self.element()}, the last {past:,} of them past "
+                f"the end: {self.extent()}"
+            )
         if isinstance(index, int) and 2**31 <= index < 2**32:
             wrapped = f"{index:,} is {index - 2**32} as an unsigned number"
             cause = (
@@ -405,9 +410,18 @@ class _Describer(BarrierWords, EndingWords):
 
     def misaligned(self) -> Words:
         size = self.raw.size
-        at = self.element(f"address {self.address():#x}")
-        message = f"{self.does()} {self.size()} at {at}, which is not {size}-byte aligned"
-        what = "vector" if self.array is None or size > self.array.element_bytes else "value"
+        is_local = self.array is not None and self.array.space == "local"
+        name = self.local_name() if is_local else None
+        if is_local:
+            at = f"of {name or 'a local variable'} at an address"
+        elif self.array is not None and (shift := self.byte_of_element()):
+            at = f"from byte {shift} of {self.element()} on"
+        else:
+            at = f"at {self.element(f'address {self.address():#x}')}"
+        which = " that" if is_local else ", which"
+        message = f"{self.does()} {self.size()} {at}{which} is not {size}-byte aligned"
+        is_vector = self.array is None or (not is_local and size > self.array.element_bytes)
+        what = "vector" if is_vector else "value"
         cause = (
             f"A {what} of {self.size()} must start at a multiple of its size; a GPU "
             "ends the launch here."
@@ -422,7 +436,7 @@ class _Describer(BarrierWords, EndingWords):
                 " In the dynamic shared memory, put the arrays with the widest elements first, or "
                 "round the start of each up to a multiple of its elements."
             )
-        return self.of_element(message, cause)
+        return Words(message, cause, name) if is_local else self.of_element(message, cause)
 
     def read_only(self) -> Words:
         cause = "Constant memory is written by the host, with memcpy_htod to the symbol's address."
@@ -550,6 +564,8 @@ class _Describer(BarrierWords, EndingWords):
                 f"{read} and {written} {ONE_MEMORY}, so that a thread reads what another one has "
                 f"stored, early or late. Give {written} an array of its own."
             )
+        if (lock := int(self.raw.here.reason)) != 0:
+            return self.cause_of_unfenced_lock(lock - 1, same_block)
         if not same_block and (signal := self.given_back_unfenced()) is not None:
             return self.cause_of_missing_fence(None, signal)
         if (update := self.update()) is not None:
@@ -566,13 +582,7 @@ class _Describer(BarrierWords, EndingWords):
             if (unordered := self.unordered_store()) is not None:
                 return self.cause_of_missing_fence(*unordered)
             if (line := self.waiting_line()) is not None:
-                name = self.array.name if self.array is not None else "it"
-                return (
-                    f"The loop of line {line} {PLAIN_WAIT} {name}, which is not volatile: the "
-                    "compiler may load it once and keep it, so that the loop never ends. Declare "
-                    "a volatile pointer, or read it by an atomic function, and put a "
-                    "__threadfence() between a value and the flag that announces it."
-                )
+                return self.cause_of_plain_wait(line, same_block)
             if (signal := self.announced_early()) is not None:
                 return (
                     f"Line {signal} tells other blocks that the value is there, and line "
@@ -599,6 +609,8 @@ class _Describer(BarrierWords, EndingWords):
             )
         if (contended := self.contended()) is not None:
             return self.cause_of_contention(contended)
+        if (line := self.waiting_line()) is not None:
+            return self.cause_of_plain_wait(line, same_block)
         missing = "is missing between the two lines"
         if self.line == self.other_line:
             missing = "is missing between the load and the store, or between two turns of the loop"
@@ -619,7 +631,47 @@ class _Describer(BarrierWords, EndingWords):
                 "Both threads are of one warp, whose lanes need not run in step: a __syncwarp() "
                 f"{missing}, or a __syncthreads() if other warps use these bytes."
             )
+        if (line := self.line_of_wait()) is not None:
+            return (
+                f"Line {line} waits in a loop for a flag, so a barrier cannot help: it would wait "
+                "for the loop. Store the value first, then call __threadfence_block(), and set the "
+                "flag, which is volatile, last."
+            )
         return f"On a GPU either may come first: a __syncthreads() {missing}."
+
+    def cause_of_plain_wait(self, line: int, same_block: bool) -> str:
+        name = self.array.name if self.array is not None else "it"
+        whom, fence = (
+            ("thread", "__threadfence_block()") if same_block else ("block", "__threadfence()")
+        )
+        return (
+            f"The loop of line {line} waits for another {whom} by {name}, {PLAIN_WAIT} and keep "
+            "it, so that the loop never ends. Declare a volatile pointer, or read it by an atomic "
+            f"function, and put a {fence} between a value and the flag that announces it."
+        )
+
+    def cause_of_unfenced_lock(self, lock: int, same_block: bool) -> str:
+        line = self.kernel.places.line_of(lock)
+        where = f"line {line}" if line else "an atomic function"
+        progress, array = self.scene.progress, self.array
+        is_shared = array is not None and array.space == "shared"
+        if same_block and (is_shared or progress is None or progress.blocks == 1):
+            return (
+                f"A thread takes a lock in {where} with no fence after it, so that it may see "
+                "what was there before. Call __threadfence_block() after the lock is taken, and "
+                "again before it is given back."
+            )
+        if fence := int(self.raw.other.reason):
+            return (
+                f"The __threadfence_block() in line {self.kernel.places.line_of(fence - 1)}, after "
+                f"the lock of {where}, orders memory only for the threads of its block: between "
+                "blocks it must be a __threadfence()."
+            )
+        return (
+            f"A thread takes a lock in {where} with no fence after it, so that it may see "
+            "what was there before. Call __threadfence() after the lock is taken, and again before "
+            "it is given back."
+        )
 
     def cause_of_contention(self, element: str) -> str:
         cause = f"{CONTENDED} {element} at the same time, and a barrier cannot help: "

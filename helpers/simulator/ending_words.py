@@ -10,9 +10,11 @@ from pathlib import Path
 from helpers.quantities import quantity
 
 from .finding_facts import FindingFacts, Words
-from .progress import Wait, wait_in_loop
+from .progress import Progress, Wait, loads_left_out, wait_in_loop
+from .race_facts import arrays_of
 
 _LIBRARY_WAIT = re.compile(r"\b(arrive_and_wait|wait|consumer_wait|producer_acquire)\s*\(")
+_STUCK = "stuck"  # the machine's text of a block that will never change
 _OF_PIPELINE = ("consumer_wait", "producer_acquire")
 
 
@@ -24,6 +26,8 @@ class EndingWords(FindingFacts):
         if progress is None:
             message = f"{who} was still running when the launch was stopped"
             return Words(message, "Does this loop end for every thread?")
+        if self.machine_text() == _STUCK:
+            return self.stuck(progress)
         how_far = progress.words()
         is_stuck = progress.idle >= progress.each
         wait = wait_in_loop(self.kernel, self.raw.here.pc) if is_stuck else Wait.NOBODY
@@ -32,16 +36,7 @@ class EndingWords(FindingFacts):
             return Words(message, self.cause_of_library_wait(call))
         if wait != Wait.NOBODY:
             message = f"{who} still waited in this loop for another thread, {how_far}"
-            later = progress.blocks - progress.done - 1
-            cause = "Does a thread write the value that ends this loop, and does this one read it?"
-            if later > 0 and wait == Wait.GRID:
-                cause = (
-                    "Blocks run one after another here, and a GPU, too, begins a block only when "
-                    f"there is room: a wait for one of the {quantity(later, 'block')} that have "
-                    "not ended "
-                    "may last for ever. Let a block wait for earlier ones only, or use two kernels."
-                )
-            return Words(message, cause)
+            return Words(message, self.cause_of_wait(wait, progress))
         if progress.is_slow:
             message = (
                 f"the launch was stopped at its time limit {how_far}; nothing says that it would "
@@ -60,6 +55,56 @@ class EndingWords(FindingFacts):
             "with PyCUDA) or a smaller size."
         )
         return Words(message, cause)
+
+    def stuck(self, progress: Progress) -> Words:
+        """Return the words of a loop without an end: the registers and the memory of the block
+        repeat.
+        """
+        pc = int(self.raw.here.pc)
+        wait = wait_in_loop(self.kernel, pc)
+        if (call := self.library_wait()) is not None:
+            message = f"{self.who()} waits for ever in {call}()"
+            return Words(message, self.cause_of_library_wait(call))
+        if wait != Wait.NOBODY:
+            message = (
+                f"{self.who()} waits for ever in this loop: no thread that runs changes what it "
+                "waits for"
+            )
+            return Words(message, self.cause_of_wait(wait, progress))
+        message = f"{self.who()} never leaves this loop, which changes nothing at any turn"
+        loads = loads_left_out(self.kernel, pc)
+        if not loads:
+            return Words(message, "Is the step missing that ends it, or a break?")
+        name = self.name_of_load(loads[0])
+        return Words(
+            message,
+            f"The compiler has loaded {name or 'the value'} once, before the loop, because nothing "
+            "says that another thread may change it. Declare it volatile, or read it by an atomic "
+            "function, and put a __threadfence_block() (between blocks a __threadfence()) between "
+            "a value and the flag that announces it.",
+            name,
+        )
+
+    def name_of_load(self, load: int) -> str | None:
+        """Return the array that a load of the careful form reads, None if it is not known."""
+        careful = self.kernel.rehearsal
+        if careful is None or not (roots := arrays_of(careful, load)):
+            return None
+        if isinstance(roots[0], int):
+            return next((p.name for p in careful.parameters if p.offset == roots[0]), None)
+        variable = careful.module.variables.get(getattr(roots[0], "name", str(roots[0])))
+        return variable.name if variable is not None else None
+
+    def cause_of_wait(self, wait: Wait, progress: Progress) -> str:
+        later = progress.blocks - progress.done - 1
+        if later > 0 and wait == Wait.GRID:
+            return (
+                "Blocks run one after another here, and a GPU, too, begins a block only when "
+                f"there is room: a wait for one of the {quantity(later, 'block')} that have not "
+                "ended may last for ever. Let a block wait for earlier ones only, or use two "
+                "kernels."
+            )
+        return "Does a thread write the value that ends this loop, and does this one read it?"
 
     def library_wait(self) -> str | None:
         """Return the function of a cuda::barrier or cuda::pipeline in which the thread waits, None

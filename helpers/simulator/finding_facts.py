@@ -18,7 +18,7 @@ from . import memory
 from .arrays import ArrayName
 from .library import Place, RawFinding
 from .module import Kernel
-from .progress import Progress
+from .progress import Progress, first_wait
 from .ptx.declarations import Variable
 from .race_facts import (
     UNKNOWN,
@@ -32,6 +32,7 @@ from .race_facts import (
     is_contended,
     update_of,
     waits_plainly,
+    whole_store,
 )
 
 _MEANT = "meant"  # the machine knows the array that the address starts from
@@ -125,7 +126,8 @@ class Words(NamedTuple):
 class FindingFacts:
     """The facts of one finding of the machine.
 
-    array, offset: what was accessed, if the launch has a name for it; file, line: of the access.
+    array, offset: what was accessed, if the launch has a name for it; bytes: how many; file, line:
+    of the access.
     """
 
     def __init__(self, raw: RawFinding, scene: Scene):
@@ -137,8 +139,11 @@ class FindingFacts:
         self.file, self.line = self.kernel.places.place_of(raw.here.pc, raw.here.caller)
         self.source = self.kernel.module.text_of(self.file).splitlines()
         self.other_line: int | None = None
-        if raw.kind == Kind.OUT_OF_BOUNDS and self.machine_text() != _MEANT:
-            self._correct_guess()
+        self.bytes = int(raw.size)
+        if raw.kind == Kind.OUT_OF_BOUNDS:
+            if self.machine_text() != _MEANT:
+                self._correct_guess()
+            self._join_parts()
 
     # ---- places ----
 
@@ -165,7 +170,7 @@ class FindingFacts:
 
     def size(self) -> str:
         """Return the size of the access: "4 bytes"."""
-        return quantity(self.raw.size, "byte")
+        return quantity(self.bytes, "byte")
 
     def is_of_unknown_block(self, other: Place) -> bool:
         """Return whether only this is known of the other access: another block made it."""
@@ -199,6 +204,13 @@ class FindingFacts:
             self.offset += self.array.start - candidates[0].start
             self.array = candidates[0]
 
+    def _join_parts(self) -> None:
+        """Let a part of a store that the compiler has split stand for the whole store."""
+        parts = whole_store(self.kernel, int(self.raw.here.pc))
+        if parts is not None and self.array is not None:
+            before, self.bytes = parts
+            self.offset -= before
+
     def side_of(self, line: int, is_stored: bool) -> str:
         """Return the part of a line that an access belongs to: a store is left of `=`, every other
         access right of it.
@@ -222,7 +234,7 @@ class FindingFacts:
     def index(self) -> int | tuple[int, ...]:
         """Return the element that the access starts at: a tuple if the array has several axes."""
         array = self.known_array()
-        flat = (self.offset - array.first_byte) // (array.element_bytes or self.raw.size or 1)
+        flat = (self.offset - array.first_byte) // (array.element_bytes or self.bytes or 1)
         if len(array.extents) < 2 or not 0 <= self.offset < array.nbytes:
             return flat
         axes = []
@@ -257,6 +269,17 @@ class FindingFacts:
             return None
         return self.kernel.module.variables.get(program.shared_names[number - 1])
 
+    def byte_of_element(self) -> int:
+        """Return the byte of its element at which the access starts, 0 for its first one."""
+        array = self.known_array()
+        return (self.offset - array.first_byte) % (array.element_bytes or 1)
+
+    def bytes_past_end(self) -> int:
+        """Return how many bytes lie past the end of the array, of an access that starts inside."""
+        array = self.known_array()
+        is_inside = 0 <= self.offset < array.nbytes
+        return max(self.offset + self.bytes - array.nbytes, 0) if is_inside else 0
+
     def extent(self) -> str:
         array = self.known_array()
         if len(array.extents) > 1:
@@ -266,7 +289,7 @@ class FindingFacts:
             )
         if not array.extents and array.element_bytes and array.space != "global":
             return f"{array.name} is one {array.element}"
-        count = array.nbytes // (array.element_bytes or self.raw.size or 1)
+        count = array.nbytes // (array.element_bytes or self.bytes or 1)
         if count == 1:
             return f"{array.name} has only {array.name}[0]"
         return (
@@ -422,6 +445,13 @@ class FindingFacts:
             if place.access == 0 and waits_plainly(self.kernel, int(place.pc)):
                 return line
         return None
+
+    def line_of_wait(self) -> int | None:
+        """Return the line of the kernel's first loop that waits for another thread, None if there
+        is none.
+        """
+        pc = first_wait(self.kernel)
+        return self.kernel.places.line_of(pc) or None if pc is not None else None
 
     def given_back_unfenced(self) -> int | None:
         """Return the line that gives back the lock of the other block's store without a fence."""

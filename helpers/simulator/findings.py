@@ -32,8 +32,8 @@ ONE_ADDRESS = "All extern __shared__ arrays start at the same address"
 ONE_MEMORY = "are the same memory in this launch"
 # How the cause begins of a race between blocks.
 ANY_ORDER = "Blocks run in any order"
-# What the cause says of a loop that waits for another block by a plain load.
-PLAIN_WAIT = "waits for another block by"
+# What the cause says of a loop that waits for another thread by a plain load.
+PLAIN_WAIT = "which is not volatile: the compiler may load it once"
 # How the message ends about an access and an asynchronous copy in one interval between barriers.
 OVERTAKING = "fills at the same time: no barrier is between the two"
 _MOST_PAIRS = 8  # of lines that a race names beside its own

@@ -50,7 +50,8 @@ _ADVICE = (
     (
         re.compile(
             r"device-side kernel launch|requires separate compilation mode"
-            r'|error: identifier "cudaStream(?:Graph)?(?:TailLaunch|FireAndForget)\w*" is undefined'
+            r'|error: identifier "cudaStream'
+            r'(?:(?:Graph)?(?:TailLaunch|FireAndForget)|Create|Destroy)\w*" is undefined'
         ),
         "A kernel cannot launch kernels in the simulator (dynamic parallelism): launch them from "
         "the host, one after the other",
@@ -58,7 +59,7 @@ _ADVICE = (
     (
         re.compile(
             r'error: (?:identifier |calling a __host__ function\()"cuda'
-            r"(?:(?:Device|Stream|Event)Synchronize|StreamCreate|EventRecord|LaunchKernel(?:Ex)?"
+            r"(?:(?:Device|Stream|Event)Synchronize|EventRecord|LaunchKernel(?:Ex)?"
             r"|(?:GetLast|PeekAtLast)Error|Malloc(?:Managed)?|Free|Mem(?:cpy|set)(?:Async)?)"
             r'[("]'
         ),
@@ -79,9 +80,17 @@ _ADVICE = (
     (re.compile(r'error: identifier "(?:texture|surface)Reference" is undefined'), _REFERENCES),
     (
         re.compile(r'may not have extern "C" linkage|has "C" linkage'),
-        'SourceModule puts the whole source into extern "C" { }, where neither templates nor two '
-        "functions of one name can stand, nor headers that have them: give no_extern_c=True, and "
-        'write extern "C" before each __global__',
+        'In extern "C" { }, into which SourceModule puts the whole source, neither templates nor '
+        "two functions of one name can stand, nor headers that have them: give no_extern_c=True, "
+        'and write extern "C" before each __global__ that is no template. For a kernel that is '
+        "one, make the template a __device__ function, which a plain kernel calls, or write the "
+        "kernel for one type and choose it by an option, such as -DT=float",
+    ),
+    (
+        re.compile(r'error: identifier "__(?:shfl(?:_\w+)?|any|all|ballot)" is undefined'),
+        "GPUs since Volta have no __shfl_down(...), __any(...) and their like any more: call "
+        "__shfl_down_sync(0xffffffff, ...), __any_sync(0xffffffff, ...) and so on, whose first "
+        "argument names the lanes that take part",
     ),
     (
         re.compile(r'error: .*has no member "(?:this_multi_grid|multi_grid_group)"'),

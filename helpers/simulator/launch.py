@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import arrays, encoded, memory, rehearsal
+from .architecture import HEAP_BYTES
 from .arrays import ArrayName
 from .byte_counts import with_byte_count
 from .describe import Scene, describe_finding, describe_unwritten, missed_barriers
@@ -127,6 +128,7 @@ def launch(
     sample_every: int = 1,
     time_limit: float | None = None,
     stack_limit: int | None = None,
+    heap_bytes: int | None = None,
     workers: int | None = None,
 ) -> LaunchReport:
     """Run one launch to its end and return its findings.
@@ -139,7 +141,9 @@ def launch(
     only; time_limit: seconds, by default those of the environment's HALO_TIME_LIMIT, or else
     TIME_LIMIT_S; stack_limit: bytes of a thread's stack that the program has set; more ends the
     launch, as on a GPU. Without it, more than STACK_LIMIT is a warning, because nobody knows what
-    the program will set; workers: processor cores that may run blocks, by default all.
+    the program will set; heap_bytes: of the device's heap, from which the kernel allocates memory
+    that outlives the launch (memory.end_heap ends it). Without it, that memory ends with the
+    launch; workers: processor cores that may run blocks, by default all.
     One core runs a small launch, and a launch that can see the order of its blocks (by printf,
     clocks, fences or atomics that return a value). Results, findings and counters do not depend on
     the number of workers: if several workers see anything doubtful, one worker runs the launch
@@ -149,6 +153,7 @@ def launch(
     shared, watch, sample_every or time_limit.
     """
     grid, block = extents(grid, "grid"), extents(block, "block")
+    kernel.module.require_assembled()
     require_launchable(kernel, grid, block, shared)
     shared = int(shared)
     (x, y, z), warp = _watched(watch)
@@ -156,7 +161,7 @@ def launch(
         sample_every, "sample_every", "give 1 for all blocks, n for every n-th block", least=1
     )
     _require_time(time_limit)
-    one = _Launch(kernel, packed, grid, block, shared, names or {}, stack_limit)
+    one = _Launch(kernel, packed, grid, block, shared, names or {}, stack_limit, heap_bytes)
     seconds = float(time_limit) if time_limit is not None else _usual_time()
     start = time.monotonic()
     deadline = start + seconds
@@ -230,9 +235,14 @@ def _fault(one: _Launch, report: LaunchReport) -> LaunchFault:
     that value stops the launch.
     """
     kernel = one.kernel
-    report = replace(report, findings=one_a_cause(report.findings))
     fatal = report.fatal
     assert fatal is not None
+    # A loop without an end tells what is wrong with the variable that it asks for.
+    is_told = fatal.kind == "runaway" and fatal.array is not None
+    kept = (
+        f for f in report.findings if not (is_told and f.kind == "race" and f.array == fatal.array)
+    )
+    report = replace(report, findings=one_a_cause(kept))
     warnings = warned(kernel)
     causes = [f for f in report.findings if f != fatal] + list(warnings)
     is_own = fatal.file == Path(kernel.compiled.file).name
@@ -333,6 +343,7 @@ class _Launch:
     shared: int
     names: Mapping[int, str]
     stack_limit: int | None = None
+    heap_bytes: int | None = None
 
     def __post_init__(self) -> None:
         self.program = self.kernel.relocated
@@ -423,6 +434,8 @@ class _Launch:
             + (self._recursion_bytes() if program.recursive else 0),
             "stack_limit": STACK_LIMIT if self.stack_limit is None else self.stack_limit,
             "stack_ends": self.stack_limit is not None,
+            "heap_bytes": HEAP_BYTES if self.heap_bytes is None else self.heap_bytes,
+            "keeps_heap": self.heap_bytes is not None,
             "grid": Dim(*self.grid),
             "block": Dim(*self.block),
             "shared_bytes": max(program.shared_bytes, program.dynamic_offset + self.shared),

@@ -86,8 +86,8 @@ class LaunchRequest(ctypes.Structure):
         c_uint32),
         ("watched_block", c_uint64), ("undo", c_uint32), ("block_count", c_uint32), ("blocks",
         c_void_p),
-        ("step_limit", c_uint64), ("stack_limit", c_uint64), ("stack_ends", c_uint32),
-        ("recording", c_void_p),
+        ("step_limit", c_uint64), ("stack_limit", c_uint64), ("heap_bytes", c_uint64),
+        ("stack_ends", c_uint32), ("keeps_heap", c_uint32), ("recording", c_void_p),
     ]
 
 
@@ -106,12 +106,12 @@ class Recording(ctypes.Structure):
 
 class Place(ctypes.Structure):
     """One thread at one instruction. pc: the instruction's index; caller: 1 + the index of the call
-    that led there, or 0.
+    that led there, or 0; reason: 1 + an instruction that explains a race, or 0.
     """
 
     _fields_ = [
         ("pc", c_uint64), ("thread", c_uint32), ("access", c_uint32), ("block", c_uint32 * 3),
-        ("line", c_uint32),
+        ("reason", c_uint32),
         ("caller", c_uint64),
     ]
 
@@ -201,6 +201,7 @@ _RESULTS_AND_ARGUMENTS = {
     "halo_idle": (c_double, []),
     "halo_exchange": (None, []),
     "halo_forget_before": (None, []),
+    "halo_end_heap": (None, []),
     "halo_finish": (None, []),
     "halo_workers_used": (c_int, []),
     "halo_aborted": (c_int, []),

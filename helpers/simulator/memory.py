@@ -175,6 +175,12 @@ def disown(address: int) -> None:
             machine().halo_remove_global(address)
 
 
+def end_heap() -> None:
+    """Free what kernels have allocated themselves: their context ends."""
+    with door:
+        machine().halo_end_heap()
+
+
 def used(device: int | None = None) -> int:
     """Return the bytes of live allocations on a device, or on all devices."""
     everywhere = machine().halo_used()
@@ -280,6 +286,7 @@ def copy(destination: int, source: int, nbytes: int) -> None:
 
 def fill(address: int, pattern: bytes, count: int) -> None:
     """Write `pattern` `count` times."""
+    _hold(address, len(pattern) * count, "write")  # before a text of so many bytes is made
     write(address, pattern * count, len(pattern) * count)
 
 

@@ -246,10 +246,12 @@ class Kernels(Mapping):
             raise UnknownKernel(
                 f"{name!r} may be any of {names}: give the full or the mangled name"
             )
-        if name.split("::")[-1] in (t.split("::")[-1] for t in self._templates):
+        plain = name.partition("<")[0].split("::")[-1]
+        if plain in (t.split("::")[-1] for t in self._templates):
             raise UnknownKernel(
-                f"{name!r} is a template, but the source has no instance of it: add one, such as "
-                f"`template __global__ void {name}<...>(...);`, after its definition"
+                f"{plain!r} is a template, but the source has no such instance of it: add one, "
+                f"such as `template __global__ void {plain}<...>(...);`, after its definition, or "
+                f"make it a __device__ function that a plain kernel calls"
             )
         names = ", ".join(self._kernels) or "none"
         raise UnknownKernel(f"no kernel {name!r} in this source: it has {names}")
@@ -421,6 +423,17 @@ class Module:
             else "".join(linecache.getlines(file))
         )
 
+    def require_assembled(self) -> None:
+        """Raise CompileFailed, with file and line, if NVIDIA's assembler refuses the program. What
+        the simulator cannot run either is told in its own words, which say what to do instead.
+        """
+        try:
+            assembly.require(self.compiled)
+        except CompileFailed:
+            for kernel in self.kernels.values():
+                kernel.require_supported()
+            raise
+
     def close(self) -> None:
         """Free the variables. The module's kernels and globals must not be used afterwards."""
         self._release()
@@ -448,9 +461,11 @@ def load(
     rehearses: compile the careful translation at once, while this thread reads the PTX; without it
     the first launch that rehearses waits for the compiler.
 
+    Another thread asks the assembler meanwhile (Module.require_assembled).
     It refuses constant memory over 64 KB and static shared memory over 48 KB, as ptxas does.
     """
     compiled = compiler.compile_source(source, tuple(options), file, extern_c)
+    assembly.begin(compiled)
     if rehearses and compiled.careful is not None:
         compiled.careful.begin(compiled.compiler)
     constant = sum(v.size for v in encoded.variables(compiled).values() if v.space == "const")

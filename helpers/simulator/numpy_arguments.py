@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,11 @@ class Arguments:
             raise TypeError(
                 f'outputs takes a list of names, such as outputs=["{outputs}"], got {outputs!r}'
             )
+        if outputs is not None and (
+            not isinstance(outputs, Iterable) or not all(isinstance(one, str) for one in outputs)
+        ):
+            example = 'such as outputs=["y"]'
+            raise TypeError(f"outputs takes a list of names, {example}, got {outputs!r}")
         if unknown := [name for name in outputs or () if name not in pointers]:
             known = ", ".join(pointers) or "none"
             raise ValueError(
@@ -160,6 +165,17 @@ class Arguments:
     def _require_pointer(self, what: str, parameter: Parameter, value) -> None:
         if not isinstance(value, np.ndarray):
             _address(what, value)
+        if isinstance(value, np.ma.MaskedArray):
+            raise TypeError(
+                f"{what} got a masked array, whose mask the kernel would not see: pass "
+                ".filled(...), and the mask as an array of its own if the kernel needs it"
+            )
+        is_text = isinstance(value, np.ndarray) and value.dtype.kind in "SUMm"
+        if is_text and parameter.element_bytes > 1:
+            raise TypeError(
+                f"{what} got an array of {value.dtype}, which holds no numbers: convert it with "
+                ".astype(...), or pass .view(np.uint8) for its bytes"
+            )
         # An allocation may know its dtype, as an array does.
         if isinstance(dtype := getattr(value, "dtype", None), np.dtype) and not isinstance(
             value, np.generic

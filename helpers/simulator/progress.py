@@ -13,7 +13,16 @@ from helpers.quantities import quantity
 
 from . import library
 from .module import Kernel
-from .ptx.opcodes import ACQUIRE, RELAXED, RESULT_UNUSED, SHARED_SPACE, VOLATILE
+from .ptx.opcodes import (
+    ACQUIRE,
+    CONST_SPACE,
+    LOCAL_SPACE,
+    PARAM_SPACE,
+    RELAXED,
+    RESULT_UNUSED,
+    SHARED_SPACE,
+    VOLATILE,
+)
 
 _BLOCKS_LATE = 10  # a block that takes so many times as long as those before it does not go on
 _SHARE_LATE = 0.1  # of the launch's time: a busy machine may keep a block from its core as long
@@ -75,19 +84,8 @@ def wait_in_loop(kernel: Kernel, pc: int) -> Wait:
     or plainly beside a fence, where the loop stores nothing. A loop that stores does not wait for a
     value of shared memory.
     """
-    code, ids = kernel.program.instructions, library.operation_ids()
-    numbers = np.arange(len(code))
-    back = (code["operation"] == ids["bra"]) & (code["target"] <= numbers) & (code["target"] >= 0)
-    around = [
-        (int(end - code["target"][end]), int(code["target"][end]), int(end))
-        for end in numbers[back]
-        if code["target"][end] <= pc <= end
-    ]
-    if not around:
-        return Wait.NOBODY
-    _, first, last = min(around)
-    loop = code[first : last + 1]
-    names = library.operation_names()
+    ids, names = library.operation_ids(), library.operation_names()
+    loop = kernel.program.instructions[_loop_around(kernel, pc)]
     is_load = loop["operation"] == ids["ld"]
     is_atomic = np.array([names[one].startswith("atom.") for one in loop["operation"]], bool)
     watched = is_load & (loop["flags"] & (VOLATILE | RELAXED | ACQUIRE) != 0)
@@ -98,3 +96,63 @@ def wait_in_loop(kernel: Kernel, pc: int) -> Wait:
     if (reads & (loop["space"] != SHARED_SPACE)).any():
         return Wait.GRID
     return Wait.BLOCK if reads.any() and not stores else Wait.NOBODY
+
+
+def first_wait(kernel: Kernel) -> int | None:
+    """Return the beginning of the first loop of a kernel that does nothing but wait for another
+    thread, None if there is none.
+    """
+    code, names = kernel.program.instructions, library.operation_names()
+
+    def only_waits(end: int) -> bool:
+        loop = code["operation"][int(code["target"][end]) : end]
+        does_more = any(names[one].startswith(("st", "bar", "call")) for one in loop)
+        return not does_more and wait_in_loop(kernel, end) != Wait.NOBODY
+
+    waits = (end for end in map(int, _ends_of_loops(kernel)) if only_waits(end))
+    return min((int(code["target"][end]) for end in waits), default=None)
+
+
+def loads_left_out(kernel: Kernel, pc: int) -> tuple[int, ...]:
+    """Return the loads in the lines of the innermost loop around an instruction, by the careful
+    form of the kernel; () if the loop itself loads or updates memory.
+
+    The compiler has then loaded once, before the loop, what the source asks for at each turn.
+    """
+    loop = _loop_around(kernel, pc)
+    if len(loop) == 0 or _asks_memory(kernel, loop).any() or (careful := kernel.rehearsal) is None:
+        return ()
+    lines = {kernel.places.line_of(int(one)) for one in loop}
+    loads = np.flatnonzero(_asks_memory(careful, np.arange(len(careful.program.instructions))))
+    return tuple(one for one in map(int, loads) if careful.places.line_of(one) in lines)
+
+
+def _loop_around(kernel: Kernel, pc: int) -> np.ndarray:
+    """Return the instructions of the innermost loop around an instruction, none without a loop."""
+    target = kernel.program.instructions["target"]
+    around = [
+        (int(end - target[end]), int(target[end]), int(end))
+        for end in _ends_of_loops(kernel)
+        if target[end] <= pc <= end
+    ]
+    if not around:
+        return np.arange(0)
+    _, first, last = min(around)
+    return np.arange(first, last + 1)
+
+
+def _ends_of_loops(kernel: Kernel) -> np.ndarray:
+    """Return the branches that lead back."""
+    code, ids = kernel.program.instructions, library.operation_ids()
+    numbers = np.arange(len(code))
+    back = (code["operation"] == ids["bra"]) & (code["target"] <= numbers) & (code["target"] >= 0)
+    return numbers[back]
+
+
+def _asks_memory(kernel: Kernel, pcs: np.ndarray) -> np.ndarray:
+    """Return whether each of these instructions asks for a value that other threads may change."""
+    code, names = kernel.program.instructions[pcs], library.operation_names()
+    is_load = code["operation"] == library.operation_ids()["ld"]
+    is_private = np.isin(code["space"], (LOCAL_SPACE, CONST_SPACE, PARAM_SPACE))
+    is_atomic = np.array([names[one].startswith("atom.") for one in code["operation"]], bool)
+    return (is_load & ~is_private) | is_atomic

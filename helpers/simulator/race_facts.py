@@ -178,6 +178,17 @@ def _barrier(kernel: Kernel, flow: Dataflow, pc: int) -> int | None:
     return next((one for one in found if one is not None), None)
 
 
+def whole_store(kernel: Kernel, store: int) -> tuple[int, int] | None:
+    """Return how many bytes before a store the source's own store begins, and its bytes; None if
+    the code does not say so.
+    """
+    found = _accesses(kernel, store)
+    if found is None or not kernel.operation_at(store).startswith("st"):
+        return None
+    flow, (statement,) = found
+    return flow.whole_store(statement)
+
+
 def arrays_of(kernel: Kernel, *pcs: int) -> tuple[object, ...]:
     """Return the arrays that accesses of one function go through: offsets of pointers among the
     parameters, names of variables; () if that is not known.

@@ -5,17 +5,18 @@ not give.
 from __future__ import annotations
 
 import importlib
-import math
+import json
 import struct
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from helpers import simulator
 from helpers.simulator import pycuda_api
-from helpers.simulator.pycuda_api import compiler, gpuarray
+from helpers.simulator.pycuda_api import _times, compiler, gpuarray
 from helpers.simulator.pycuda_api import driver as cuda
 from helpers.simulator.pycuda_api.compiler import SourceModule
 
@@ -45,6 +46,7 @@ __global__ void reverse(float *out, const float *in)
 }
 """
 N = 1000
+DATA = Path(__file__).resolve().parents[2] / "data" / "measured"
 LAUNCH = {"block": (256, 1, 1), "grid": (4, 1)}
 
 
@@ -684,7 +686,7 @@ def test_contexts_stack():
     cuda.Context.synchronize()
 
 
-def test_events_order_but_do_not_time(scale, arrays):
+def test_events_order_and_give_bounds(scale, arrays):
     start, end, stream = cuda.Event(), cuda.Event(), cuda.Stream()
     with pytest.raises(
         cuda.LogicError, match="cuEventElapsedTime failed: invalid resource handle - record"
@@ -696,20 +698,83 @@ def test_events_order_but_do_not_time(scale, arrays):
     assert end.query() and stream.is_done() and stream.handle
     with pytest.raises(cuda.LogicError, match="DISABLE_TIMING"):
         cuda.Event(cuda.event_flags.DISABLE_TIMING).record().time_since(start)
-    with pytest.warns(cuda.SimulatorWarning, match="does not model time"):
-        assert math.isnan(end.time_since(start))
-    with pytest.warns(cuda.SimulatorWarning, match="does not model time"):
-        assert math.isnan(start.time_till(end))
+    with pytest.warns(cuda.SimulatorWarning, match="is a bound and no measurement"):
+        assert end.time_since(start) == 0.001
+    with pytest.warns(cuda.SimulatorWarning, match="is a bound and no measurement"):
+        assert start.time_till(end) == 0.001
     launch = {"grid": (4, 1), "block": (256, 1, 1)}
-    with pytest.warns(cuda.SimulatorWarning, match="does not model time"):
-        assert math.isnan(scale(*arrays, np.int32(N), np.float32(1), time_kernel=True, **launch))
+    with pytest.warns(cuda.SimulatorWarning, match="is a bound and no measurement"):
+        seconds = scale(*arrays, np.int32(N), np.float32(1), time_kernel=True, **launch)
+    assert seconds == pytest.approx(_times.LAUNCH_US * 1e-6)
     with pytest.raises(AssertionError, match="takes no stream"):
         scale(*arrays, np.int32(N), np.float32(1), time_kernel=True, stream=stream, **launch)
     get_time = scale.prepare("PPif").prepared_timed_call(
         (4, 1), (256, 1, 1), arrays[0].gpudata, arrays[1].gpudata, N, 1.0
     )
-    with pytest.warns(cuda.SimulatorWarning, match="does not model time"):
-        assert math.isnan(get_time())
+    with pytest.warns(cuda.SimulatorWarning, match="is a bound and no measurement"):
+        assert get_time() == pytest.approx(_times.LAUNCH_US * 1e-6)
+
+
+@pytest.mark.parametrize("n", [1 << 10, 1 << 22])
+def test_the_time_between_events_is_the_bound_of_the_work_between(n):
+    source = (
+        "__global__ void twice(float *y, const float *x, int n) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 2 * x[i]; }"
+    )
+    twice = SourceModule(source).get_function("twice")
+    x, y = np.ones(n, np.float32), np.empty(n, np.float32)
+    before, after, end = cuda.Event(), cuda.Event(), cuda.Event()
+    x_gpu, y_gpu = cuda.to_device(x), cuda.mem_alloc(y.nbytes)
+    launched = {"grid": (n // 256, 1), "block": (256, 1, 1)}
+    before.record()
+    twice(y_gpu, x_gpu, np.int32(n), **launched)
+    twice(y_gpu, x_gpu, np.int32(n), **launched)
+    after.record()
+    cuda.memcpy_dtoh(y, y_gpu)
+    end.record().synchronize()
+    profile = simulator.profile(source, "twice", y, x, np.int32(n), grid=(n // 256,), block=(256,))
+    kernel = max(_times.LAUNCH_US, profile.bounds("H200").microseconds)
+    with pytest.warns(cuda.SimulatorWarning, match="an H200 needs at least so long"):
+        times = [before.time_till(after), after.time_till(end), end.time_since(before)]
+    copy = max(_times.COPY_US, 4 * n / 55_000)
+    np.testing.assert_allclose(times, np.array([2 * kernel, copy, 2 * kernel + copy]) / 1e3)
+
+
+def test_a_program_that_repeats_until_a_time_has_passed_ends(scale, arrays):
+    begin, end, total, turns = cuda.Event(), cuda.Event(), 0.0, 0
+    while total < 0.1:
+        begin.record()
+        scale(*arrays, np.int32(N), np.float32(1), grid=(4, 1), block=(256, 1, 1))
+        end.record().synchronize()
+        total += begin.time_till(end)
+        turns += 1
+    assert turns == 28 and f"{int(1000 * total):d} us" == "100 us"
+
+
+def test_streams_run_beside_each_other_and_the_null_stream_after_all(scale, arrays):
+    begin, end = cuda.Event(), cuda.Event()
+    events = [cuda.Event(), cuda.Event()]
+    begin.record()
+    for event, stream in zip(events, (cuda.Stream(), cuda.Stream()), strict=True):
+        x = gpuarray.zeros(N, np.float32)
+        scale(x, x, np.int32(N), np.float32(1), grid=(4, 1), block=(256, 1, 1), stream=stream)
+        event.record(stream)
+    end.record().synchronize()
+    times = [begin.time_till(event) for event in (*events, end)]
+    assert times[0] < times[2] and times[1] <= times[2]
+
+
+def test_the_shortest_launch_and_copy_are_those_of_the_records():
+    def shortest(record: str, series: str) -> float:
+        rows = json.loads((DATA / f"{record}.json").read_text())["measurements"]
+        fitting = (row for row in rows if row["series"] == series)
+        return min(min(row["timing"]["samples"]) for row in fitting)
+
+    launch = shortest("100_timing_traps", "events on the stream (right)")
+    waited = shortest("101_sizes", "launched and waited for")
+    two_copies = shortest("101_sizes", "with copies") - waited
+    assert _times.LAUNCH_US <= 1e3 * launch < 1.1 * _times.LAUNCH_US
+    assert _times.COPY_US <= 1e3 * two_copies / 2 < 1.1 * _times.COPY_US
 
 
 # ---- gpuarray ----

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pytest
 
+from helpers import simulator
 from helpers.simulator import pycuda_api
 
 # Importing it makes the context.
@@ -20,6 +23,101 @@ from helpers.simulator.pycuda_api.compiler import DynamicModule, DynamicSourceMo
 from helpers.simulator.pycuda_api.elementwise import ElementwiseKernel, get_elwise_kernel
 from helpers.simulator.pycuda_api.reduction import ReductionKernel, get_dot_kernel, get_sum_kernel
 from helpers.simulator.pycuda_api.scan import ExclusiveScanKernel, InclusiveScanKernel
+
+# ---- memory that kernels allocate ----
+
+HEAP = """
+struct Node { int value; Node *next; };
+extern "C" {
+__device__ Node *head;
+__device__ int *kept;
+__global__ void push(int n) {
+    for (int i = 0; i < n; i++) {
+        Node *one = new Node;
+        one->value = i; one->next = head; head = one;
+    }
+}
+__global__ void total(int *out) {
+    int sum = 0;
+    for (Node *one = head; one; one = one->next) sum += one->value;
+    out[0] = sum;
+}
+__global__ void clear() { while (head) { Node *one = head; head = one->next; delete one; } }
+__global__ void get(int *out, int n) {
+    int *fresh = (int *)malloc(n);
+    out[0] = fresh != 0;
+    if (fresh) kept = fresh;
+    for (int i = 0; i < 3 && fresh; i++) fresh[i] = i;
+}
+__global__ void read(int *out, int k) { out[0] = kept[k]; }
+__global__ void drop() { free(kept); }
+}"""
+
+
+class Heap:
+    """A program whose kernels share what they allocate."""
+
+    def __init__(self):
+        self.module = SourceModule(HEAP, no_extern_c=True)
+
+    def run(self, name: str, *numbers: int) -> int:
+        out = np.zeros(1, np.int32)
+        outputs = [cuda.Out(out)] if name in ("total", "get", "read") else []
+        self.module.get_function(name)(*outputs, *map(np.int32, numbers), block=(1, 1, 1))
+        return int(out[0])
+
+
+def test_what_a_kernel_allocates_lives_until_it_is_freed():
+    heap = Heap()
+    heap.run("push", 10)
+    assert heap.run("total") == 45 and heap.run("push", 5) == 0 and heap.run("total") == 55
+    heap.run("clear")
+    assert heap.run("total") == 0
+    assert heap.run("get", 12) and heap.run("read", 2) == 2
+    assert not pycuda_api.findings()
+
+
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        (("read", 3), "at byte 12 of the 12 bytes that malloc or new gave"),
+        (("drop", "read", 0), "of the 12 bytes that malloc or new gave the kernel, after they"),
+        (("drop", "drop"), "frees memory that has been freed before"),
+    ],
+)
+def test_a_later_kernel_misuses_what_another_one_allocated(last, words):
+    heap = Heap()
+    heap.run("get", 12)
+    *first, (name, *numbers) = _calls(last)
+    for one, *more in first:
+        heap.run(one, *more)
+    with pytest.raises(cuda.LaunchError) as refused:
+        heap.run(name, *numbers)
+    assert words in " ".join(str(refused.value).split())
+
+
+def _calls(words):
+    calls: list[list] = []
+    for word in words:
+        if isinstance(word, str):
+            calls.append([])
+        calls[-1].append(word)
+    return calls
+
+
+def test_the_heap_is_as_large_as_the_program_asks_and_no_check_takes_from_it():
+    heap, size = Heap(), cuda.Context.get_limit(cuda.limit.MALLOC_HEAP_SIZE)
+    assert heap.run("get", 5 << 20) == 1 and heap.run("get", 5 << 20) == 0
+    source = "__global__ void k(int *y) { int *p = (int *)malloc(5 << 20); *y = p != 0; free(p); }"
+    y = np.zeros(1, np.int32)
+    assert simulator.check(source, "k", y, grid=(1,), block=(1,)) == () and y[0] == 1
+    cuda.Context.set_limit(cuda.limit.MALLOC_HEAP_SIZE, 16 << 20)
+    try:
+        assert heap.run("read", 2) == 2 and heap.run("drop") == 0 and heap.run("get", 12 << 20)
+        heap.run("drop")
+    finally:
+        cuda.Context.set_limit(cuda.limit.MALLOC_HEAP_SIZE, size)
+
 
 # ---- element by element ----
 
@@ -363,3 +461,65 @@ def test_recursion_needs_the_stack_that_the_program_asks_for(stack, nbytes, dept
         return
     with pytest.raises(cuda.LaunchError, match=f"bytes of stack, and has {nbytes:,}"):
         deep(cuda.Out(y), np.int32(depth), block=(64, 1, 1))
+
+
+# ---- what PyCUDA or its compiler refuses ----
+
+
+def _passes_float4():
+    twice = SourceModule(
+        "__global__ void tint(float4 *y, float4 c, int n) {"
+        " if (threadIdx.x < n) y[threadIdx.x] = c; }"
+    ).get_function("tint")
+    twice(cuda.InOut(np.zeros((4, 4), np.float32)), np.ones(4, np.float32), np.int32(4),
+          block=(4, 1, 1))  # fmt: skip
+
+
+NOTHING = "__global__ void f() {}"
+TEMPLATE = "template <class T> __global__ void f(T *y) { y[0] = 1; }"
+REFUSED = {
+    "a float4 behind a pointer": (_passes_float4, cuda.LogicError, "begins at byte 16"),
+    "an old architecture": (
+        lambda: SourceModule(NOTHING, arch="sm_20"), cuda.CompileError, "sm_20",
+    ),
+    "an architecture that is a number": (
+        lambda: SourceModule(NOTHING, arch=3), TypeError, "arch is a text",
+    ),
+    "no source": (lambda: SourceModule(None), TypeError, "the source is a text"),
+    "no name": (lambda: SourceModule(NOTHING).get_function(None), TypeError, "name of a kernel"),
+    "an unknown type code": (
+        lambda: SourceModule(NOTHING).get_function("f").prepare("PPiz"), struct.error, "'z'",
+    ),
+    "an array of objects": (
+        lambda: cuda.memcpy_htod(cuda.mem_alloc(8), np.array([None], object)), TypeError, "objects",
+    ),
+    "a memset that is too long": (
+        lambda: cuda.memset_d32(cuda.mem_alloc(256), 0, 2**33), cuda.LogicError, "34,359,738,368",
+    ),
+    "the minimum of bool": (
+        lambda: gpuarray.min(gpuarray.to_gpu(np.ones(4, bool))), TypeError, "unsupported dtype",
+    ),
+    "a template without an instance": (
+        lambda: SourceModule(TEMPLATE, no_extern_c=True).get_function("f"), cuda.LogicError,
+        "make it a __device__ function",
+    ),
+    "a template in extern C": (
+        lambda: SourceModule(TEMPLATE), cuda.CompileError, "that is no template",
+    ),
+    "a forgotten __global__": (
+        lambda: SourceModule("void f(int *y) { y[0] = 1; }").get_function("f"), cuda.LogicError,
+        "write __global__ before its void",
+    ),
+    "a shuffle of old books": (
+        lambda: SourceModule("__global__ void f(int *y) { y[0] = __shfl_down(y[0], 1); }"),
+        cuda.CompileError, "__shfl_down_sync",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_gpu_would_refuse_is_refused_by_name(name):
+    call, error, words = REFUSED[name]
+    with pytest.raises(error) as refused:
+        call()
+    assert words in str(refused.value)

@@ -542,7 +542,7 @@ SUM = "__syncthreads();\ny[t] = a[t] + b[t];"
 # Each lands in b, behind the gap that the simulator leaves between two arrays.
 INTO_THE_NEXT_ARRAY = {
     "an index": ("a[t + 600] = x[t];", 600),
-    "vectors": ("reinterpret_cast<int4*>(a)[t + 150] = make_int4(1, 2, 3, x[t]);", 603),
+    "vectors": ("reinterpret_cast<int4*>(a)[t + 150] = make_int4(1, 2, 3, x[t]);", 600),
     "a pointer": ("int* p = a + t;\nfor (int k = 0; k < 2; ++k) { *p = x[t]; p += 600; }", 600),
     "an atomic": ("atomicAdd(&a[x[t] + 600], 1);", 600),
     "a copy": (

@@ -86,6 +86,7 @@ PLACES = {
     "group_sync_outside_guard-0": "for a group of threads that is the block",
     "tile_sync_outside_branch-0": "for a group of threads within a warp",
     "mbarrier_expects_two_copies-0": "behind one thread's set-up of an mbarrier",
+    "lock-0": "the fence after a lock is taken",
     "lock-1": "the writer's fence before a lock is given back",
     "last_block_sums-2": "the writer's fence before a ticket",
     "last_block_sums-3": "behind the ticket that all threads of a block read",
@@ -95,7 +96,6 @@ PLACES = {
 NOT_NEEDED = {
     "last_block_sums-4": "the reader's fence",
     "flag_published_with_fence-1": "the reader's fence",
-    "lock-0": "the reader's fence",
     "shared_carved_in_three-1": "every thread reads the cell that it wrote itself",
     "tile_loaded_and_not_used-0": "nobody reads the tile",
 }

@@ -327,3 +327,29 @@ def test_an_array_of_a_thread_has_a_size_that_a_device_has():
     # One that nobody reads is none, however large it is.
     simulator.check(source("float a[1ull << 36];\na[int(y[0])] = 1;\ny[1] = 1;"), "k",
                     np.zeros(4, np.float32), **ONE)  # fmt: skip
+
+
+# What the compiler accepts and ptxas refuses: a statement, and ptxas's words.
+OF_ASSEMBLER = {
+    "an old vote": ("y[0] = __any(y[1] > 2);", "'vote' without '.sync' is not supported"),
+    "an old ballot": ("y[0] = __ballot(y[1] > 2);", "'vote' without '.sync' is not supported"),
+    "a shuffle in PTX": (
+        'int r; asm("shfl.up.b32 %0, %1, 1, 0;" : "=r"(r) : "r"((int)y[1])); y[0] = r;',
+        "'shfl' without '.sync' is not supported",
+    ),
+    "barrier 17": ('asm volatile("bar.sync 17;");', "Barrier number '17' out of range"),
+    "a newer GPU": (
+        'float r; asm("redux.sync.min.f32 %0, %1, 0xffffffff;" : "=f"(r) : "f"(y[0])); y[0] = r;',
+        "'redux.f32' not supported on .target 'sm_90'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_ASSEMBLER)
+def test_what_the_assembler_refuses_is_told_in_its_words_and_the_source_s_lines(name):
+    statement, words = OF_ASSEMBLER[name]
+    text = f'extern "C" __global__ void k(float* y) {{\n    y[2] = 1;\n    {statement}\n}}\n'
+    for ask in (simulator.check, simulator.profile):
+        with pytest.raises(CompileFailed) as refused:
+            ask(text, "k", np.zeros(4, np.float32), grid=(1,), block=(32,))
+        assert "k.cu(3): error: " in refused.value.message and words in refused.value.message

@@ -353,7 +353,7 @@ def test_an_ambiguous_or_missing_instance_is_named(name, match):
 def test_a_template_without_an_instance_says_what_to_add():
     source = "template <int N> __global__ void k(float* y) { y[0] = N; }"
     with pytest.raises(
-        ValueError, match=r"'k' is a template, but the source has no instance of it: add one"
+        ValueError, match=r"'k' is a template, but the source has no such instance of it: add one"
     ):
         simulator.check(source, "k", np.zeros(1, np.float32), **ONE_WARP)
     only_one = source + "\ntemplate __global__ void k<4>(float*);"
@@ -726,7 +726,7 @@ def ctrl_c():
 
 
 def test_ctrl_c_stops_a_runaway_kernel_and_the_next_launch_works(ctrl_c):
-    source = kernel("for (;;) {}", "float* y")
+    source = kernel("volatile float* p = y;\nfor (unsigned i = 0;; ++i) p[0] = i;", "float* y")
     y = np.zeros(1, np.float32)
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
@@ -1059,3 +1059,30 @@ def test_a_runaway_is_stopped_in_every_worker(three_cores):
     )
     assert finding.kind == "runaway"
     assert time.monotonic() - started < 30
+
+
+# Arguments of `check` that are of no use, and what the error says of each.
+ODD = {
+    "no name": ({"name": None}, "kernel's name is a text, got NoneType"),
+    "options that are none": ({"options": None}, "options takes a list"),
+    "an option that is a number": ({"options": [3]}, "an option of the compiler is a text"),
+    "outputs as a number": ({"outputs": 3}, "outputs takes a list of names"),
+    "an output that is none": ({"outputs": [None]}, "outputs takes a list of names"),
+    "a surrogate": ({"source": "// \udc80\n"}, "half of a surrogate pair .in line 1"),
+    "a NUL in the source": ({"source": "\n\0"}, "NUL byte .in line 2"),
+    "a NUL in an option": ({"options": ["-DX=\0"]}, "an option has a NUL byte"),
+    "bytes for numbers": ({"x": np.zeros(4, "S4")}, "holds no numbers"),
+    "a masked array": ({"x": np.ma.zeros(4, np.float32)}, "a masked array, whose mask"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_argument_is_named(name):
+    given, words = ODD[name]
+    y = np.zeros(4, np.float32)
+    about = {"name": "k", "source": "", "x": np.ones(4, np.float32), **given}
+    source = about.pop("source") + kernel("y[threadIdx.x] = x[threadIdx.x];")
+    kernel_name, x = about.pop("name"), about.pop("x")
+    launch = {"grid": (1,), "block": (4,), **about}
+    with pytest.raises((TypeError, ValueError), match=words):
+        simulator.check(source, kernel_name, y, x, np.int32(4), **launch)

@@ -1,6 +1,7 @@
 """What a launch says that its time limit stops: whether it was slow, did not end, or waited."""
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -71,8 +72,8 @@ def test_a_wait_for_another_block_is_no_endless_loop(blocks, words):
     flags = np.zeros(64, np.int32)
     grid = {"grid": (blocks,), "block": (1,), "time_limit": 1.5}
     finding = stopped(WAIT, flags, np.int32(63), **grid)
-    assert "still waited in this loop" in finding.message and words in finding.cause
-    assert f"with 5 of {blocks} blocks done" in finding.message and finding.line == 2
+    assert "waits for ever in this loop" in finding.message and words in finding.cause
+    assert finding.block == (5, 0, 0) and finding.line == 2
 
 
 FENCED = """extern "C" __global__ void k(int* flags, int last) {
@@ -83,15 +84,60 @@ FENCED = """extern "C" __global__ void k(int* flags, int last) {
 
 def test_a_plain_load_beside_a_fence_is_a_wait():
     flags = np.zeros(8, np.int32)
-    finding = stopped(FENCED, flags, np.int32(7), grid=(8,), block=(1,), time_limit=0.3)
-    assert "still waited in this loop" in finding.message and finding.line == 2
+    finding = stopped(FENCED, flags, np.int32(7), grid=(8,), block=(1,))
+    assert "waits for ever in this loop" in finding.message and finding.line == 2
     assert "one of the 7 blocks" in finding.cause
 
 
 def test_a_lock_that_nobody_opens_is_a_wait():
     one = {"grid": (1,), "block": (1,), "time_limit": 0.3}
     finding = stopped(LOCK, np.ones(1, np.int32), np.int32(0), **one)
-    assert "still waited in this loop for another thread" in finding.message
+    assert "waits for ever in this loop" in finding.message
+
+
+# What a block does to the end of time, by the words on it. It is told at once, not at the limit.
+FOR_EVER = {
+    "the compiler's own loop": (
+        "__shared__ int turn;\nif (threadIdx.x == 0) turn = 0;\n__syncthreads();\n"
+        "while (turn < threadIdx.x) {}\nflags[turn] = last; turn++;",
+        "The compiler has loaded turn once, before the loop",
+    ),
+    "no step": ("int i = 0;\nwhile (i < last) flags[i] = 1;", "Is the step missing"),
+    "threads at a barrier": (
+        "if (threadIdx.x == 0) while (*(volatile int*)flags == 0) {}\n__syncthreads();\n"
+        "flags[0] = 1;",
+        "Does a thread write the value",
+    ),
+    "a lock taken twice": (
+        "while (atomicCAS(flags, 0, 1)) {}\nflags[1]++;",
+        "Does a thread write the value",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOR_EVER)
+def test_a_block_that_changes_nothing_more_is_told_at_once(name):
+    body, words = FOR_EVER[name]
+    source = f'extern "C" __global__ void k(int* flags, int last) {{\n{body}\n}}'
+    start = time.monotonic()
+    finding = stopped(source, np.zeros(64, np.int32), np.int32(7), grid=(1,), block=(64,))
+    assert words in finding.cause and time.monotonic() - start < launch.TIME_LIMIT_S / 4
+
+
+WAITS_THAT_END = (
+    "for (int k = 0; k < 3000000; k++) if (*(volatile int*)flags == 5) break;",
+    "volatile int* f = flags; if (threadIdx.x < 32) while (f[9] == 0) {} else { unsigned x = last;"
+    " for (int i = 0; i < 9000000; i++) x = x * 5 + 1; flags[8] = x; __threadfence(); f[9] = 1; }",
+    "while (atomicCAS(flags, 0, 1)) {} __threadfence(); flags[1]++; __threadfence();"
+    " atomicExch(flags, 0);",
+)
+
+
+@pytest.mark.parametrize("body", WAITS_THAT_END)
+def test_a_wait_that_ends_is_none(body):
+    source = f'extern "C" __global__ void k(int* flags, int last) {{\n{body}\n}}'
+    args = np.zeros(64, np.int32), np.int32(7)
+    assert simulator.check(source, "k", *args, grid=(1,), block=(64,)) == ()
 
 
 def test_a_loop_without_end_says_so():
@@ -169,5 +215,5 @@ FLAG = """extern "C" __global__ void k(int* y, int n) {
 def test_a_flag_in_shared_memory_is_waited_for():
     one = {"grid": (8,), "block": (64,), "time_limit": 0.5}
     finding = stopped(FLAG, np.zeros(64, np.int32), np.int32(0), **one)
-    assert "still waited in this loop for another thread" in finding.message and finding.line == 6
+    assert "waits for ever in this loop" in finding.message and finding.line == 6
     assert "Does a thread write" in finding.cause

@@ -5,12 +5,26 @@
 #include <cstdio>
 #include <cstring>
 
+namespace {
+
+bool must_be_aligned(const Worker& w, std::int32_t pc) {
+    const Decoded& decoded = w.decoded[pc];
+    return decoded.machine == run_load || decoded.machine == run_store ||
+           decoded.control == ATOMIC_UPDATE;
+}
+
+}    // namespace
+
 void refuse_access(Worker& w, Warp& warp, int lane, Kind kind, const Region* region,
                    std::uint64_t address, std::uint32_t size, std::int32_t pc, Access access,
                    bool meant) {
     if (blame_unset_address(w, warp, lane, pc)) return;
     Finding finding;
     finding.kind = kind, finding.size = size;
+    // A GPU looks at the alignment first.
+    if (kind == OUT_OF_BOUNDS && region != nullptr && must_be_aligned(w, pc) &&
+        (address & (size - 1)) != 0 && address + size > region->start && address < region->end)
+        finding.kind = MISALIGNED;
     if (meant) std::strcpy(finding.text, "meant");
     finding.here = w.place(warp, lane, pc, access);
     if (region != nullptr)
@@ -64,12 +78,14 @@ bool refuse_heap(Worker& w, Warp& warp, int lane, std::uint64_t address, std::ui
     constexpr std::uint64_t close = 256;
     std::uint64_t start = 0, bytes = 0;
     bool freed = true;
-    for (const auto& [first, count] : w.freed_heap)
+    for (const auto& [first, count] : heap.former())
         if (address - first < count) start = first, bytes = count;
     if (memory.find(address) != nullptr) start = 0;    // the memory belongs to another array now
-    for (const Region* region : w.heap)
+    for (const Heap::Block& block : heap.blocks()) {
+        const Region* const region = block.region;
         if (address - (region->start - close) < region->bytes() + 2 * close)
             start = region->start, bytes = region->bytes(), freed = false;
+    }
     if (start == 0) return false;
     Finding finding;
     finding.kind = DEVICE_HEAP, finding.size = size;

@@ -11,6 +11,16 @@ inline bool has_addresses_in_register(const Instruction& i) {
            i.space != LOCAL_SPACE;
 }
 
+// Returns the bits of a value in a slot; those of a value of 8 bits are the lowest of 16.
+inline std::uint64_t slot_value(const Warp& warp, std::int32_t slot, unsigned bytes, int lane) {
+    switch (bytes) {
+        case 1: return warp.at<std::uint16_t>(slot)[lane] & 0xFF;
+        case 2: return warp.at<std::uint16_t>(slot)[lane];
+        case 4: return warp.at<std::uint32_t>(slot)[lane];
+        default: return warp.at<std::uint64_t>(slot)[lane];
+    }
+}
+
 // Sets Decoded::like of all loads of a program whose instructions are decoded.
 void link_alike_loads(Worker& w);
 

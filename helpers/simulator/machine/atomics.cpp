@@ -104,13 +104,6 @@ std::uint64_t result_of(int operation, std::uint8_t type, unsigned bytes, std::u
     }
 }
 
-std::uint64_t slot_value(const Warp& warp, std::int32_t slot, unsigned bytes, int lane) {
-    switch (bytes) {
-        case 2: return warp.at<std::uint16_t>(slot)[lane];
-        case 4: return warp.at<std::uint32_t>(slot)[lane];
-        default: return warp.at<std::uint64_t>(slot)[lane];
-    }
-}
 void set_slot(const Warp& warp, std::int32_t slot, unsigned bytes, int lane, std::uint64_t value) {
     switch (bytes) {
         case 2: warp.at<std::uint16_t>(slot)[lane] = static_cast<std::uint16_t>(value); break;
@@ -223,6 +216,19 @@ bool update_together(Worker& w, const Warp& warp, const Instruction& i, int oper
     return true;
 }
 
+// Orders a lane with the other threads that update the variable. A lock is taken by a
+// compare-and-swap or an exchange that changes the variable; one that acquires is a fence, too.
+void order_update(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, int operation,
+                  int lane, std::uint64_t address, std::uint64_t old, std::uint64_t fresh) {
+    const Toucher32 me(w, warp, lane, pc);
+    w.order.atomic(address, me, warp.fence[lane], warp.after[lane], fresh);
+    if ((operation != ATOMIC_CAS && operation != ATOMIC_EXCH) || old == fresh ||
+        (i.flags & ACQUIRE))
+        return;
+    warp.clock.set(lane, ++w.now);
+    w.order.take(address, me, w.now, old);
+}
+
 // A compare-and-swap of 128 bits, and the exchange.
 void update_128(Warp& warp, const Instruction& i, int operation, int lane, std::uint64_t address) {
     struct Wide {
@@ -279,11 +285,11 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
                 (i.flags & SCOPE_CTA ? warp.fence[lane].block_clock : warp.fence[lane].clock) =
                     warp.clock[lane];
             }
-            w.order.atomic(address, Toucher32(w, warp, lane, pc), warp.fence[lane],
-                           warp.after[lane]);
         }
         if (i.bytes == 16) {
+            if (w.order.used) order_update(w, warp, i, pc, operation, lane, address, 0, 0);
             update_128(warp, i, operation, lane, address);
+            w.has_changed = true;
             continue;
         }
         const bool in_global = floats && !in_shared(i, address);
@@ -299,6 +305,9 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
             const std::uint64_t fresh =
                 result_of(operation, i.type, i.bytes, old, operand, wanted, in_global);
             std::memcpy(place, &fresh, i.bytes);
+            w.has_changed |= fresh != old;
+            if (k == 0 && w.order.used)
+                order_update(w, warp, i, pc, operation, lane, address, old, fresh);
             if (to >= 0) set_slot(warp, to, i.bytes, lane, old);
             // The thread may wait for a lock whose owner has not had its turn.
             if ((swaps && fresh == old) || operation == ATOMIC_EXCH) warp.yielding = true;

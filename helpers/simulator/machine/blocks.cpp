@@ -5,6 +5,7 @@
 #include "atomics.h"
 #include "paths.h"
 #include "schedule.h"
+#include "stillness.h"
 
 namespace {
 
@@ -183,13 +184,19 @@ void run_block(Worker& w, std::uint64_t number) {
     if (w.observe & TRAFFIC) w.traffic.shares.begin_block();
     const std::size_t ahead = w.recorder != nullptr ? w.recorder->ahead_warp() : 0;
     do {
+        Stillness stillness;
         for (bool again = true; again && !w.aborted;) {
             again = false;
             for (std::size_t k = 0; k < w.warps.size(); ++k) {
                 again |= run_warp(w, w.warps[k == 0 ? ahead : k <= ahead ? k - 1 : k]);
                 if (w.aborted) break;
             }
+            if (!again || w.aborted) break;
+            if (const Stillness::Stuck stuck = stillness.after_round(w); stuck.warp != nullptr)
+                w.fault(*stuck.warp, __builtin_ctz(stuck.path->lanes), stuck.path->pc, RUNAWAY,
+                        "stuck");
         }
+        stillness.end(w);
         if (w.aborted) break;
         for (Warp& warp : w.warps)
             if (warp.guessing != 0)

@@ -8,8 +8,6 @@
 namespace {
 
 constexpr std::size_t printed_limit = 1 << 20, text_limit = 4096;
-constexpr std::size_t heap_limit =
-    std::size_t(8) << 20;    // the default of cudaLimitMallocHeapSize
 constexpr std::size_t gap_bytes = 16;    // GAP_BYTES in ptx/rows.py
 
 // The arguments of a call, as offsets in the caller's local memory.
@@ -184,36 +182,24 @@ void print(Worker& w, Warp& warp, int lane, const Arguments& arguments) {
 
 void allocate(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& arguments) {
     const auto bytes = read_local<std::uint64_t>(warp, lane, arguments.offset(0));
-    std::size_t used = 0;
-    for (const Region* region : w.heap) used += region->bytes();
-    std::uint64_t address = bytes > 0 && bytes <= heap_limit - used ? memory.allocate(bytes)
-                                                                    : 0;    // null, as on a GPU
-    if (address != 0) {
-        Region* region = memory.find(address);
-        region->oldest = w.first_block;
-        region->fleeting = true;
-        w.heap.push_back(region), w.heap_places.push_back(w.place(warp, lane, pc, STORE));
-    }
-    write_local(w, warp, lane, arguments.return_offset(), address);
+    std::uint64_t limit = w.launch.heap_bytes;
+    if (!w.launch.keeps_heap)    // such a launch has a heap of its own
+        for (const Heap::Block& block : heap.blocks())
+            if (!block.is_of_launch) limit += block.region->bytes();
+    write_local(
+        w, warp, lane, arguments.return_offset(),
+        heap.allocate(bytes, limit, w.place(warp, lane, pc, STORE), w.first_block));
 }
 
 bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& arguments) {
     const auto address = read_local<std::uint64_t>(warp, lane, arguments.offset(0));
     if (address == 0) return true;
-    for (std::size_t k = 0; k < w.heap.size(); ++k)
-        if (w.heap[k]->start == address) {
-            w.heap.erase(w.heap.begin() + static_cast<std::ptrdiff_t>(k));
-            w.heap_places.erase(w.heap_places.begin() + static_cast<std::ptrdiff_t>(k));
-            for (Recent& recent : w.recent) recent = {};
-            memory.find(address)->forget_races();
-            w.freed_heap.emplace_back(address, memory.find(address)->bytes());
-            memory.release(address);
-            return true;
-        }
-    bool again = false;
-    for (const auto& [start, bytes] : w.freed_heap) again |= start == address;
+    if (heap.release(address)) {
+        for (Recent& recent : w.recent) recent = {};
+        return true;
+    }
     w.fault(warp, lane, pc, FAULT,
-            again ? "frees memory that has been freed before"
+            heap.was_freed(address) ? "frees memory that has been freed before"
                   : "frees an address that malloc and new did not give");
     return false;
 }
@@ -228,6 +214,7 @@ bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
         w.give_up();
         return false;
     }
+    w.has_changed = true;
     const Arguments arguments(w, i);
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);

@@ -48,7 +48,9 @@ struct Place {    // one thread at one instruction
     std::uint64_t pc = 0;    // index of the instruction
     std::uint32_t thread = 0, access = LOAD;
     std::uint32_t block[3] = {0, 0, 0};
-    std::uint32_t line = 0;    // not used: lines come from pc
+    std::uint32_t reason = 0;    // 1 + an instruction that explains a RACE, 0: none. here: the
+                                 // atomic that takes a lock with no fence after it; other: the
+                                 // __threadfence_block() there
     std::uint64_t caller = 0;    // 1 + the call that leads here, 0 in the kernel itself
 };
 struct Finding {

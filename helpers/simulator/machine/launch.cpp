@@ -12,6 +12,7 @@
 #include "schedule.h"
 
 Memory memory;
+Heap heap;
 std::atomic<bool> doubtful{false};
 std::atomic<bool> stop_requested{false};
 
@@ -121,23 +122,34 @@ constexpr std::uint32_t longest_poll = 48;    // instructions; a longer loop doe
 bool is_compared(const Worker& w, std::uint32_t load, std::uint32_t first, std::uint32_t last) {
     const Program& program = w.launch.program;
     const Lanes slots{{nullptr, nullptr}, program.operands};
-    std::vector<std::int32_t> values;
-    for (int k = 0; k < program.instructions[load].elements; ++k)
-        values.push_back(slots.operand(program.instructions[load], 1 + k));
-    auto holds = [&](std::int32_t slot) {
-        return slot >= 0 && std::find(values.begin(), values.end(), slot) != values.end();
+    std::vector<std::int32_t> values;    // slots, which serve several registers one after another
+    const auto find = [&](std::int32_t slot) {
+        return std::find(values.begin(), values.end(), slot);
     };
-    for (std::size_t before = 0; before != values.size();) {
-        before = values.size();
-        for (std::uint32_t j = first; j < last; ++j) {
-            const Instruction& i = program.instructions[j];
-            if (w.decoded[j].control != COMPUTE || i.count == 0) continue;
-            bool uses = false;
-            for (int k = 1; k < i.count; ++k) uses |= holds(slots.operand(i, k));
-            if (!uses) continue;
-            if (table()[i.operation].name.compare(0, 4, "setp") == 0) return true;
-            if (!holds(i.operand[0])) values.push_back(i.operand[0]);
+    const auto holds = [&](std::int32_t slot) { return slot >= 0 && find(slot) != values.end(); };
+    const auto set = [&](std::int32_t slot, bool has_value) {
+        if (slot < 0 || holds(slot) == has_value) return;
+        if (has_value) values.push_back(slot);
+        else values.erase(find(slot));
+    };
+    for (int k = 0; k < program.instructions[load].elements; ++k)
+        set(slots.operand(program.instructions[load], 1 + k), true);
+    // From the load to the loop's end, and on from its beginning.
+    const std::uint32_t length = last - first;
+    for (std::uint32_t n = 1; n < length; ++n) {
+        const std::uint32_t j = first + (load - first + n) % length;
+        const Instruction& i = program.instructions[j];
+        const Control control = w.decoded[j].control;
+        if (control == MACHINE || control == ATOMIC_UPDATE) {
+            const int results = w.decoded[j].machine == run_store ? 0 : i.elements;
+            for (int k = 0; k < results && 1 + k < i.count; ++k)
+                if (i.guard == 0) set(slots.operand(i, 1 + k), false);
         }
+        if (control != COMPUTE || i.count == 0) continue;
+        bool uses = false;
+        for (int k = 1; k < i.count; ++k) uses |= holds(slots.operand(i, k));
+        if (uses && table()[i.operation].name.compare(0, 4, "setp") == 0) return true;
+        if (uses || i.guard == 0) set(i.operand[0], uses);
     }
     return false;
 }
@@ -150,11 +162,14 @@ void decode_all(Worker& w) {
     }();
     const Program& program = w.launch.program;
     w.decoded.resize(program.instruction_count);
-    w.has_fences = w.has_polls = w.has_swaps = false;
+    w.has_fences = w.has_polls = w.has_swaps = w.has_locks = false;
+    w.polled.clear();
     for (std::uint32_t k = 0; k < program.instruction_count; ++k) {
         w.decoded[k] = known[program.instructions[k].operation];
         w.has_fences |= w.decoded[k].control == FENCE;
-        w.has_swaps |= table()[program.instructions[k].operation].name == "atom.cas";
+        const std::string& name = table()[program.instructions[k].operation].name;
+        w.has_swaps |= name == "atom.cas";
+        w.has_locks |= name == "atom.cas" || name == "atom.exch";
     }
     for (std::uint32_t k = 0; k < program.instruction_count; ++k) {
         const std::int32_t target = program.instructions[k].target;
@@ -163,7 +178,8 @@ void decode_all(Worker& w) {
         for (auto j = static_cast<std::uint32_t>(target); j < k; ++j)
             if (w.decoded[j].machine == run_load && (program.instructions[j].flags & VOLATILE) &&
                 is_compared(w, j, static_cast<std::uint32_t>(target), k))
-                w.decoded[j].detail = 1, w.has_polls = true;
+                w.decoded[j].detail = 1, w.has_polls = true,
+                w.polled.push_back(program.origins[j]);
     }
     link_alike_loads(w);
 }
@@ -228,7 +244,6 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.now = w.turn = 0, w.ticks = 0, w.steps = 0, w.fuel = fuel_of_a_turn;
     w.printed.clear(), w.findings.clear(), w.plain_before.clear(), w.equal_before.clear();
     w.origins.clear(), w.marking = false, w.int_sums.clear();
-    w.order.begin_launch();
     w.overlaps.begin_launch(w);
     w.deepest = Finding();
     w.recent.assign(launch.program.instruction_count, Recent());
@@ -238,37 +253,46 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     if (w.recorder != nullptr)
         w.recorder->begin_launch(*launch.recording, launch.program.instruction_count);
     decode_all(w);
+    w.order.begin_launch(w.has_fences && w.has_locks);
     prepare_warps(w);
 }
 
 // Marks the blocks of the device's heap to whose bytes a word of an array points.
-void mark_reached(const Worker& w, const Region& array, std::vector<bool>& reached) {
+void mark_reached(const Region& array, std::vector<bool>& reached) {
     const std::uint64_t words = array.bytes() / sizeof(std::uint64_t);
     const auto* word = reinterpret_cast<const std::uint64_t*>(array.start);
     for (std::uint64_t n = 0; n < words; ++n)
-        for (std::size_t k = 0; k < w.heap.size(); ++k)
-            if (word[n] - w.heap[k]->start < w.heap[k]->bytes()) reached[k] = true;
+        for (std::size_t k = 0; k < heap.blocks().size(); ++k) {
+            const Region& block = *heap.blocks()[k].region;
+            if (word[n] - block.start < block.bytes()) reached[k] = true;
+        }
 }
 
-// Reports what the kernel has allocated, not freed, and left without a pointer to it in any array.
+// Reports what this launch has allocated, not freed, and left without a pointer to it in any array.
 // Only a later launch can free what an array points to.
 void report_leaks(Worker& w) {
-    if (w.aborted || w.heap.empty() || !(w.observe & INITIALISATION)) return;
-    std::vector<bool> reached(w.heap.size()), followed(w.heap.size());
+    const std::vector<Heap::Block>& blocks = heap.blocks();
+    if (w.aborted || blocks.empty() || !(w.observe & INITIALISATION)) return;
+    const auto is_new = [&](const Region* region) {
+        return std::any_of(blocks.begin(), blocks.end(), [=](const Heap::Block& block) {
+            return block.region == region && block.is_of_launch;
+        });
+    };
+    std::vector<bool> reached(blocks.size()), followed(blocks.size());
     for (const auto& region : memory.regions())
         if ((region->space == GLOBAL || region->space == DEVICE_GLOBAL) &&
-            std::find(w.heap.begin(), w.heap.end(), region.get()) == w.heap.end())
-            mark_reached(w, *region, reached);
+            !is_new(region.get()))
+            mark_reached(*region, reached);
     for (std::size_t k = 0; k < reached.size();) {
-        const bool is_new = reached[k] && !followed[k];
-        if (is_new) followed[k] = true, mark_reached(w, *w.heap[k], reached);
-        k = is_new ? 0 : k + 1;
+        const bool is_next = reached[k] && !followed[k];
+        if (is_next) followed[k] = true, mark_reached(*blocks[k].region, reached);
+        k = is_next ? 0 : k + 1;
     }
     for (std::size_t k = 0; k < reached.size(); ++k) {
-        if (reached[k]) continue;
+        if (reached[k] || !blocks[k].is_of_launch) continue;
         Finding finding;
-        finding.kind = HEAP_LEAK, finding.size = w.heap[k]->bytes();
-        finding.here = w.heap_places[k];
+        finding.kind = HEAP_LEAK, finding.size = blocks[k].region->bytes();
+        finding.here = blocks[k].place;
         w.findings.add(finding);
     }
 }
@@ -278,8 +302,8 @@ void end_worker(Worker& w) {
     settle_marks(w);
     if (!w.aborted) w.int_sums.report_all(w.findings);
     if (!w.aborted && w.deepest.size > w.launch.stack_limit) w.findings.add(w.deepest);
-    for (Region* region : w.heap) memory.release(region->start);
-    w.heap.clear(), w.heap_places.clear(), w.freed_heap.clear();
+    if (w.launch.undo == AT_END) heap.undo_launch();
+    else if (!w.launch.keeps_heap) heap.end_own();
 }
 
 // How many blocks a launch runs: all, or every n-th one.
@@ -301,6 +325,7 @@ void run_alone(Worker& w, const LaunchRequest& launch) {
     const std::uint64_t blocks = std::uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
     begin_worker(w, launch, take_block_numbers(blocks));
     memory.begin_launch(w.first_block);
+    heap.begin_launch();
     w.one_of_many = false;
     const std::uint64_t count =
         launch.block_count != 0 ? launch.block_count : sampled_blocks(launch);
@@ -579,8 +604,10 @@ double halo_idle() {
 // Exchanges what the last launch with Undo::ON_REQUEST has written with what was there before.
 void halo_exchange() {
     for (Saved& one : before) one.exchange();
+    heap.exchange();
 }
-void halo_forget_before() { before.clear(); }
+void halo_forget_before() { before.clear(), heap.forget_before(); }
+void halo_end_heap() { heap.end(); }
 // Until here the shared arrays keep their numbers, so that findings can name them.
 std::uint32_t halo_shared_region(std::uint32_t i) {
     return i < worker.shared.size() ? worker.shared[i]->id : 0;

@@ -92,7 +92,7 @@ bool is_plain_local(Worker& w, const Warp& warp, std::uint32_t lanes,
 // Whether a lane's access meets a gap behind a local array.
 bool meets_gap(const Worker& w, const Warp& warp, int lane, std::uint64_t address,
                std::uint32_t size) {
-    if (!w.has_gaps || !in_own_stack(w, warp, lane, address, size)) return false;
+    if (!w.has_gaps) return false;
     const std::uint8_t* shadow =
         w.local_written.data() + (address - reinterpret_cast<std::uint64_t>(w.local.data()));
     return shadow[0] == GAP || shadow[size - 1] == GAP;
@@ -127,8 +127,13 @@ bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
         int lane = __builtin_ctz(left);
         std::uint64_t address = addresses[lane];
         std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(warp.local_of(lane));
-        const bool in_gap = meets_gap(w, warp, lane, address, size);
-        if (in_gap || !in_own_stack(w, warp, lane, address, size)) {
+        const bool is_own = in_own_stack(w, warp, lane, address, size);
+        const bool in_gap = is_own && meets_gap(w, warp, lane, address, size);
+        if (checked && is_own && (address & (size - 1))) {
+            refuse_access(w, warp, lane, MISALIGNED, w.local_region, address, size, pc, access);
+            return false;
+        }
+        if (in_gap || !is_own) {
             Finding finding;
             if (in_gap) std::strcpy(finding.text, "gap");
             finding.kind = LOCAL_OVERRUN, finding.size = size,
@@ -136,10 +141,6 @@ bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
             finding.region = w.local_region != nullptr ? w.local_region->id : 0;
             finding.here = w.place(warp, lane, pc, access);
             w.end_launch(finding);
-            return false;
-        }
-        if (checked && (address & (size - 1))) {
-            refuse_access(w, warp, lane, MISALIGNED, w.local_region, address, size, pc, access);
             return false;
         }
         std::uint8_t* written =
@@ -321,13 +322,17 @@ bool refuse_parameter(Worker& w, Warp& warp, int lane, std::int32_t pc, std::uin
 
 // Whether an access is to a flag between threads, which does not race with other such accesses. A
 // volatile variable is a flag if the kernel asks for it in a loop and has fences; or it reads one
-// to try a compare-and-swap, which fails if the value is an old one.
+// to try a compare-and-swap, which fails if the value is an old one. In shared memory, where volatile
+// arrays are often no flags, it must be the array that a loop asks for.
 bool is_flag(const Worker& w, const Instruction& i, std::int32_t pc, std::uint64_t address) {
-    if (i.flags & (ACQUIRE | RELEASE)) return true;
-    if (i.space == SHARED_SPACE || address - window_of(w) < w.launch.shared_bytes) return false;
-    if (i.flags & RELAXED) return true;
+    if (i.flags & (ACQUIRE | RELEASE | RELAXED)) return true;
     if (!(i.flags & VOLATILE) || !w.has_polls) return false;
     const bool is_store = w.decoded[pc].machine == run_store;
+    const bool is_in_shared =
+        i.space == SHARED_SPACE || address - window_of(w) < w.launch.shared_bytes;
+    if (is_in_shared)
+        return w.has_fences && std::find(w.polled.begin(), w.polled.end(),
+                                         w.launch.program.origins[pc]) != w.polled.end();
     return (w.has_fences && (is_store || w.decoded[pc].detail != 0)) || (w.has_swaps && !is_store);
 }
 
@@ -335,9 +340,27 @@ std::uint32_t counted_size(const Instruction& i) {
     return i.flags & NO_COUNT ? 0 : i.join > 0 ? static_cast<std::uint32_t>(i.join) : UINT32_MAX;
 }
 
+// Whether a store changes a byte of memory.
+__attribute__((noinline)) bool changes(const Warp& warp, const Instruction& i, std::uint32_t lanes,
+                                       const std::uint64_t* addresses) {
+    bool any = false;
+    for_lanes(lanes, [&](int lane) {
+        for (int k = 0; k < i.elements; ++k) {
+            const std::int32_t slot = warp.operand(i, 1 + k);
+            if (slot < 0) continue;
+            const std::size_t width = i.bytes == 1 ? 2 : i.bytes;    // a slot of 16 bits has a byte
+            const char* const value = warp.at<char>(slot) + static_cast<std::size_t>(lane) * width;
+            const std::uint64_t at = addresses[lane] + static_cast<std::uint64_t>(k) * i.bytes;
+            any |= std::memcmp(reinterpret_cast<const void*>(at), value, i.bytes) != 0;
+        }
+    });
+    return any;
+}
+
 // Orders the lanes with the other threads that access this flag.
 void order_by_flag(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes,
                    const std::uint64_t* addresses, std::int32_t pc) {
+    const bool is_store = w.decoded[pc].machine == run_store;
     if (i.flags & (ACQUIRE | RELEASE)) w.order.used = true;
     if (!w.order.used) return;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -348,7 +371,8 @@ void order_by_flag(Worker& w, Warp& warp, const Instruction& i, std::uint32_t la
                 warp.clock[lane];
         }
         w.order.atomic(addresses[lane], Toucher32(w, warp, lane, pc), warp.fence[lane],
-                       warp.after[lane]);
+                       warp.after[lane], is_store ? slot_value(warp, warp.operand(i, 1), i.bytes, lane)
+                                : no_value);
     }
 }
 
@@ -547,6 +571,7 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
         if (!observe_local(w, warp, i, pc, lanes, addresses, size, STORE)) return false;
         if (UNLIKELY(!warp.marks.empty()) && !mark_stored(w, warp, i, lanes, addresses))
             return false;
+        if (UNLIKELY(w.watches_changes)) w.has_changed |= changes(warp, i, lanes, addresses);
         move_out(warp, i, lanes, addresses);
         return true;
     }
@@ -577,6 +602,7 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
         }
     }
     if (UNLIKELY(!warp.marks.empty()) && !mark_stored(w, warp, i, lanes, addresses)) return false;
+    if (UNLIKELY(w.watches_changes)) w.has_changed |= changes(warp, i, lanes, addresses);
     move_out(warp, i, lanes, addresses, shapes);
     return true;
 }

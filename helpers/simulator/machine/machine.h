@@ -16,6 +16,7 @@
 
 #include "async.h"
 #include "findings.h"
+#include "heap.h"
 #include "initialisation.h"
 #include "int_sums.h"
 #include "memory.h"
@@ -73,7 +74,9 @@ struct LaunchRequest {
     const std::uint64_t* blocks;    // those to run, where block_count is not 0
     std::uint64_t step_limit;    // turns of `fuel_of_a_turn` backward branches; 0: none
     std::uint64_t stack_limit;    // bytes of a thread's stack on a GPU
+    std::uint64_t heap_bytes;    // of the device's heap
     std::uint32_t stack_ends;    // a thread with more ends the launch; else it is only reported
+    std::uint32_t keeps_heap;    // what the kernel allocates outlives the launch
     const Recording* recording;    // null: nothing is recorded
 };
 
@@ -281,9 +284,6 @@ struct Worker {
     std::unique_ptr<char, decltype(&std::free)> shared_memory{nullptr, &std::free};
     std::vector<Region*> shared;    // static arrays, then dynamic memory
     Region* local_region = nullptr;    // only a name in findings
-    std::vector<Region*> heap;    // what the kernel itself has allocated
-    std::vector<Place> heap_places;    // and where
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> freed_heap;    // start, bytes
     std::deque<Saved> saved;    // of a launch that may be undone: the arrays that it has written to
     std::uint64_t steps = 0;    // backward branches and calls of the turns that have ended
     Dim block_index{};
@@ -297,8 +297,11 @@ struct Worker {
         nullptr;    // addresses of the store that the observers look at; null at other times
     std::uint32_t storing_lanes = 0;
     bool aborted = false;
-    // polls: volatile loads in short loops; swaps: atomicCAS
-    bool has_fences = false, has_polls = false, has_swaps = false;
+    // polls: volatile loads in short loops; swaps: atomicCAS; locks: atomicCAS or atomicExch
+    bool has_fences = false, has_polls = false, has_swaps = false, has_locks = false;
+    std::vector<std::int32_t> polled;    // Program::origins of the polls
+    bool watches_changes = false;    // stores note whether they change memory
+    bool has_changed = false;    // memory, or a clock that the kernel reads
     std::int64_t fuel = 0;
     std::uint64_t ticks = 0;
     Findings findings;

@@ -138,7 +138,7 @@ struct Region {
     bool complete = false;    // every byte is written, so there is nothing left to watch for
     bool dirty = false;    // a thread has written to it since the observers last forgot it
     bool stored_to = false;    // this launch has stored to it
-    bool fleeting = false;    // the kernel has allocated it; it ends with the launch
+    bool fleeting = false;    // this launch has allocated it, so that nothing of it is saved
     bool shadowed = false;    // an argument or a global of this launch: several workers may access
                               // it at a time
     bool opened = false;    // it was complete before this launch marked a byte (poison.h)
@@ -303,24 +303,32 @@ public:
     bool release(std::uintptr_t start) {
         Region* region = find(start);
         if (region == nullptr || region->start != start || !region->owned) return false;
-        std::size_t bytes = region->bytes();
-        used_ -= bytes;
-        void* place = region->give_up();
-        remove(region);
-        quarantine_.take(place, bytes);
+        discard(take(region));
         return true;
+    }
+    // Takes an array out of the device's memory, which keeps its bytes until `discard`.
+    std::unique_ptr<Region> take(const Region* region) {
+        const auto found = place_of(region);
+        std::unique_ptr<Region> taken = std::move(*found);
+        regions_.erase(found);
+        return taken;
+    }
+    void put(std::unique_ptr<Region> region) {
+        regions_.insert(upper(region->start), std::move(region));
+    }
+    void discard(std::unique_ptr<Region> region) {
+        const std::size_t bytes = region->bytes();
+        used_ -= bytes;
+        quarantine_.take(region->give_up(), bytes);
     }
     bool is_freed(std::uintptr_t address) const { return quarantine_.holds(address); }
     Region* add(std::uintptr_t start, std::size_t bytes, Space space) {
         auto region = std::make_unique<Region>(start, bytes, space, next_id_++);
         Region* raw = region.get();
-        regions_.insert(upper(start), std::move(region));
+        put(std::move(region));
         return raw;
     }
-    void remove(const Region* region) {
-        regions_.erase(std::find_if(regions_.begin(), regions_.end(),
-                                    [=](const auto& r) { return r.get() == region; }));
-    }
+    void remove(const Region* region) { regions_.erase(place_of(region)); }
     Region* find(std::uintptr_t address) const {
         auto it = const_cast<Memory*>(this)->upper(address);
         if (it == const_cast<Memory*>(this)->regions_.begin()) return nullptr;
@@ -359,6 +367,10 @@ private:
     Quarantine quarantine_;
     std::uint32_t next_id_ = 1;
     std::size_t used_ = 0;
+    std::vector<std::unique_ptr<Region>>::iterator place_of(const Region* region) {
+        return std::find_if(regions_.begin(), regions_.end(),
+                            [=](const auto& r) { return r.get() == region; });
+    }
     std::vector<std::unique_ptr<Region>>::iterator upper(std::uintptr_t address) {
         return std::upper_bound(regions_.begin(), regions_.end(), address,
                                 [](std::uintptr_t a, const auto& r) { return a < r->start; });

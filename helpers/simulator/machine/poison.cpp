@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
-#include "machine.h"
+#include "access.h"
 
 namespace {
 
@@ -403,6 +404,19 @@ void mark_loaded(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
     }
 }
 
+namespace {
+
+// Whether a store leaves the bits that nothing has written as they are, as one to a bit field does.
+bool keeps_marked_bits(const Warp& warp, const Instruction& i, int k, int lane,
+                              std::uint64_t address, std::uint64_t marked) {
+    std::uint64_t before = 0;
+    std::memcpy(&before, reinterpret_cast<const void*>(address), i.bytes);
+    const std::uint64_t now = slot_value(warp, warp.operand(i, 1 + k), i.bytes, lane);
+    return ((before ^ now) & marked & ones(8u * i.bytes)) == 0;
+}
+
+}    // namespace
+
 bool mark_stored(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes,
                  const std::uint64_t* addresses) {
     use_marks(w, warp, i, lanes, 0, 1);
@@ -420,12 +434,14 @@ bool mark_stored(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lane
                 if (region->complete) open(*region), shadow = shadow_of(w, address);
             }
             const std::uint32_t origin = value.marks->origin[lane];
+            const bool keeps = keeps_marked_bits(warp, i, k, lane, address, value.bits(lane));
             for (unsigned b = 0; shadow != nullptr && b < i.bytes; ++b)
                 if (const auto bits = static_cast<std::uint8_t>(value.bits(lane) >> 8 * b);
                     bits != 0)
                     shadow[b] = MARKED,
                     w.origins.bytes[address + b] = {
-                        bits, w.origins.read_byte(origin, address + b), origin & ~COMPUTED};
+                        bits, keeps && w.origins.read_byte(origin, address + b),
+                        origin & ~COMPUTED};
         }
     }
     return true;

@@ -56,6 +56,11 @@ __attribute__((noinline)) bool suspect(Worker& w, Warp& warp, int lane, const Re
     finding.offset = static_cast<std::int64_t>(address - region.start);
     finding.here = w.place(warp, lane, pc, access);
     finding.other = place_of(w, earlier, me);
+    if (Unfenced lock; w.order.used &&
+                       (w.order.covers(earlier, address, me, warp.after[lane], &lock),
+                        lock.is_known()))
+        finding.here.reason = static_cast<std::uint32_t>(lock.pc + 1),
+        finding.other.reason = static_cast<std::uint32_t>(lock.fence + 1);
     if (access == LOAD &&
         earlier.access == ATOMIC) {    // perhaps the first guess of a compare-and-swap loop
         if ((warp.guessing >> lane & 1) && warp.guessed[lane] == address) return true;

@@ -13,13 +13,15 @@ constexpr std::uint32_t patience =
 
 // ---- the instructions of a path ----
 
-void fence(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes) {
+void fence(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
     w.order.used = true;
     ++w.now;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         warp.clock.set(lane, w.now);
-        (i.flags & SCOPE_CTA ? warp.fence[lane].block_clock : warp.fence[lane].clock) = w.now;
+        const bool within_block = (i.flags & SCOPE_CTA) != 0;
+        (within_block ? warp.fence[lane].block_clock : warp.fence[lane].clock) = w.now;
+        w.order.fence(warp.thread(lane), w.now, within_block, pc);
     }
 }
 
@@ -111,6 +113,7 @@ void arrive_at_barrier(Worker& w, Warp& warp, const Instruction& i, std::int32_t
     const std::uint32_t threads = count >= 0 ? warp.at<std::uint32_t>(count)[lead] : 0;
     if (decoded.control == BARRIER_ARRIVE) {
         Arrivals& arrivals = w.arrivals[number];
+        w.has_changed = true;
         arrivals.threads += static_cast<std::uint32_t>(__builtin_popcount(lanes));
         if (w.observe & RACES) release_clocks(w, warp, lanes, arrivals.clocks);
         return;
@@ -366,6 +369,8 @@ template <bool records> bool run_path(Worker& w, Warp& warp) {
             case MACHINE:
                 warp.path().pc = pc;
                 if (UNLIKELY(w.overlaps.is_active())) w.overlaps.watch(w, warp, i, pc, lanes);
+                if (UNLIKELY(w.watches_changes))    // loads and stores see to it themselves
+                    w.has_changed |= decoded.machine != run_load && decoded.machine != run_store;
                 if (!decoded.machine(w, warp, i, pc, lanes)) return false;
                 recorded(i, lanes);
                 ++pc;
@@ -435,7 +440,7 @@ template <bool records> bool run_path(Worker& w, Warp& warp) {
                 break;
             }
             case FENCE:
-                fence(w, warp, i, lanes);
+                fence(w, warp, i, pc, lanes);
                 if (w.aborted) return false;
                 ++pc;
                 break;
@@ -445,7 +450,7 @@ template <bool records> bool run_path(Worker& w, Warp& warp) {
                     w.give_up();
                     return false;
                 }
-                ++w.ticks;
+                ++w.ticks, w.has_changed = true;
                 const bool wide = i.type == U64 || i.type == B64 || i.type == S64;
                 if (wide)
                     each_lane(warp.at<std::uint64_t>(i.operand[0]), lanes,

@@ -163,6 +163,47 @@ class Dataflow:
         address = _address(self.body.statements[statement])
         return None if address is None else (self._number(address.base), address.offset)
 
+    def whole_store(self, statement: int) -> tuple[int, int]:
+        """Return how many bytes before a store the source's own store begins, and its bytes.
+
+        The compiler makes several stores of one that copies a structure or a vector. They follow
+        one another, in any order of their addresses, and have one place in the source.
+        """
+        statements, place = self.body.statements, self.body.statements[statement].place
+        base, own = self._anchor(statement)
+        spans = [(own, own + _bytes(statements[statement]))]
+        for step in (-1, 1):
+            other = statement + step
+            while 0 <= other < len(statements) and self._is(other, "st"):
+                anchor, offset = self._anchor(other)
+                if anchor != base or statements[other].place != place:
+                    break
+                spans.append((offset, offset + _bytes(statements[other])))
+                other += step
+        first, end = spans[0]
+        for low, high in sorted(spans, reverse=True):
+            first = low if high == first else first
+        for low, high in sorted(spans):
+            end = high if low == end else end
+        return own - first, end - first
+
+    def _anchor(self, access: int) -> tuple[object, int]:
+        """Return the base and the offset of an access's address, behind the constants that the code
+        adds to it.
+        """
+        address = _address(self.body.statements[access])
+        if address is None:
+            return None, 0
+        base, offset = address.base, address.offset
+        while isinstance(base, int) and len(made := self.body.definitions.get(base, [])) == 1:
+            one = self.body.statements[made[0]]
+            added = one.operands[-1]
+            is_sum = one.opcode in ("add.s64", "add.u64") and one.guard < 0
+            if not is_sum or not isinstance(added, Literal) or not isinstance(one.operands[1], int):
+                break
+            base, offset = one.operands[1], offset + _signed(added.bits)
+        return base, offset
+
     def root_of(self, statement: int) -> Root:
         """Return the array of an access."""
         address = _address(self.body.statements[statement])
@@ -427,6 +468,15 @@ class Dataflow:
 
     def _interned(self, key: object) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
+
+
+def _signed(bits: int) -> int:
+    return bits - 2**64 if bits >> 63 else bits
+
+
+def _bytes(access: Statement) -> int:
+    opcode = describe(access.opcode)
+    return opcode.width * opcode.elements
 
 
 def _address(statement: Statement) -> Address | None:

@@ -31,6 +31,7 @@ LAUNCH = "cuLaunchKernel"
 
 # Finds instructions that take a whole number for the 4 bytes or 2 halves in it.
 _UNPACK = re.compile(r"\b(?:dp[24]a|prmt|v\w+[24]|mma\.\S*[su]8|\w+\S*\.b?f16x2)\b").search
+_POINTER = 8  # bytes
 _STRUCT_CODES = "?bBhHiIlLqQNnfdPFD"
 
 
@@ -95,13 +96,15 @@ class Argument:
     """One argument, ready for packing.
 
     given: the caller's value in words; data: its bytes; dtype: the dtype of the scalar, or of the
-    elements behind a pointer, None if unknown; is_pointer: whether the bytes are a device address.
+    elements behind a pointer, None if unknown; is_pointer: whether the bytes are a device address;
+    align: PyCUDA puts the bytes at the next multiple of it, behind those of the argument before.
     """
 
     given: str
     data: bytes
     dtype: np.dtype | None
     is_pointer: bool
+    align: int = 1  # of arrays and records
 
 
 def from_call(
@@ -122,7 +125,8 @@ def _from_value(k: int, value: object, parameters: Sequence) -> Argument:
             "in the kernel"
         )
     if isinstance(value, np.number):
-        return Argument(f"numpy.{value.dtype.name}", value.tobytes(), value.dtype, is_pointer=False)
+        given = f"numpy.{value.dtype.name}"
+        return Argument(given, value.tobytes(), value.dtype, False, value.dtype.alignment)
     if isinstance(value, DevicePointer):
         role = _place(k, parameters)
         return _pointer("a device allocation", address_of(value, LAUNCH, role), None)
@@ -198,7 +202,7 @@ def _declared(parameter) -> str:
 
 
 def _pointer(given: str, address: int, dtype: np.dtype | None) -> Argument:
-    return Argument(given, struct.pack("P", address), dtype, is_pointer=True)
+    return Argument(given, struct.pack("P", address), dtype, True, _POINTER)
 
 
 def format_of(arg_types: Sequence[object]) -> list[str]:
@@ -208,7 +212,14 @@ def format_of(arg_types: Sequence[object]) -> list[str]:
     codes: list[str] = []
     for arg_type in arg_types:
         if isinstance(arg_type, str):
-            codes += re.findall(r"\d*[a-zA-Z]", arg_type)
+            found = re.findall(r"\d*[a-zA-Z?]", arg_type)
+            for code in found:
+                if code[-1] not in f"{_STRUCT_CODES}s":
+                    raise struct.error(
+                        f"prepare() got the type code {code!r}; use NumPy types, or 'P' for a "
+                        "pointer"
+                    )
+            codes += found
         elif isinstance(arg_type, np.dtype):
             codes.append(f"{arg_type.itemsize}s" if arg_type.char == "V" else arg_type.char)
         elif isinstance(arg_type, type) and issubclass(arg_type, np.number):
@@ -245,7 +256,7 @@ def _from_code(code: str, value: Any) -> Argument:
     else:
         data = struct.pack(code, float(value) if code in "fd" else _integer(code, value))
     dtype = np.dtype({"N": np.uintp, "n": np.intp}.get(code, code))
-    return Argument(f"numpy.{dtype.name} (prepared)", data, dtype, is_pointer=False)
+    return Argument(f"numpy.{dtype.name} (prepared)", data, dtype, False, dtype.alignment)
 
 
 def _integer(code: str, value: object) -> int:
@@ -288,6 +299,25 @@ def require_fit(kernel, arguments: Sequence[Argument]) -> None:
             raise _refused(f"{where} {problem}")
         if doubt := _reinterpreted(parameter, argument) or _taken_apart(parameter, argument):
             _findings.remark(f"{where} {doubt}")
+    _require_places(kernel, arguments)
+
+
+def _require_places(kernel, arguments: Sequence[Argument]) -> None:
+    """Raise LogicError for an argument that PyCUDA puts elsewhere than CUDA looks for it: PyCUDA
+    packs an array or a record right behind the argument before, and CUDA aligns its parameter.
+    """
+    end = 0
+    for k, (parameter, argument) in enumerate(zip(kernel.parameters, arguments, strict=True)):
+        place = -(-end // argument.align) * argument.align
+        if place != parameter.offset:
+            raise _refused(
+                f"parameter #{k} (0-based) of {kernel.name}, {_place(k, kernel.parameters)}, "
+                f"begins at byte {parameter.offset} of the kernel's parameters, but PyCUDA packs "
+                f"{argument.given} at byte {place}, without alignment: the kernel would read "
+                "other bytes. Make it the first parameter, or pass its numbers one by one or in a "
+                "device array"
+            )
+        end = place + len(argument.data)
 
 
 def remark_fillings(kernel, arguments: Sequence[Argument]) -> None:

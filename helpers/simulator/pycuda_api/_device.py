@@ -18,7 +18,7 @@ _initialised = False
 _limits = {
     limit.STACK_SIZE: 1024,
     limit.PRINTF_FIFO_SIZE: 8 * 1024 * 1024,
-    limit.MALLOC_HEAP_SIZE: 8 * 1024 * 1024,
+    limit.MALLOC_HEAP_SIZE: architecture.HEAP_BYTES,
     limit.DEV_RUNTIME_SYNC_DEPTH: 2,
     limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT: 2048,
 }
@@ -206,6 +206,8 @@ class Context:
             raise _errors.logic_error("context::detach", _errors.INVALID_CONTEXT, detail)
         self._valid = False
         _contexts.stack[:] = [context for context in _contexts.stack if context is not self]
+        if not _contexts.stack:
+            memory.end_heap()
 
     @staticmethod
     def get_device() -> Device:

@@ -11,15 +11,18 @@ from pathlib import Path
 
 from helpers.quantities import quantity
 from helpers.simulator import architecture, faults, memory
+from helpers.simulator.compiler import require_text
 from helpers.simulator.findings import Finding, finding_of_launch
-from helpers.simulator.launch import launch
+from helpers.simulator.includes import without_comments
+from helpers.simulator.launch import CHECKS, launch
 from helpers.simulator.library import door
+from helpers.simulator.machine_counters import profile_of
 from helpers.simulator.module import Kernel
 from helpers.simulator.module import Module as LoadedModule
 from helpers.simulator.module import load as load_module
 from helpers.simulator.toolchain import CompileFailed
 
-from . import _devices, _errors, _findings, _order
+from . import _devices, _errors, _findings, _order, _times
 from ._arguments import (
     LAUNCH,
     Argument,
@@ -36,7 +39,7 @@ from ._device import Context, need_context
 from ._enums import func_cache, function_attribute, limit
 from ._errors import CompileError, LaunchError, LogicError, MemoryError, RuntimeError
 from ._memcpy import note_writer
-from ._stream import Stream, no_time, number_of
+from ._stream import Stream, least_time, number_of
 
 _IMAGE = "halo-labs-simulator"
 _SHOWN = 8
@@ -54,6 +57,7 @@ class Function:
         self._module = module
         self._codes: list[str] | None = None
         self._dynamic_shared_limit = architecture.MAX_STATIC_SHARED
+        self._least: dict[tuple, float] = {}  # microseconds of launches that have been counted
 
     def __call__(
         self,
@@ -87,14 +91,16 @@ class Function:
         require_fit(self._kernel, arguments)
         for handler in handlers:
             handler.pre_call(stream)
-        self._launch(arguments, *dimensions, shared, stream)
+        if time_kernel:
+            _order.moment({})  # from now on, launches are timed
+        microseconds = self._launch(arguments, *dimensions, shared, stream)
         self._warn_of_lost_results(handlers)
         copied_back = [handler for handler in handlers if hasattr(handler, "post_call")]
         if stream is None and (copied_back or time_kernel):
             _order.finish_all()
         for handler in copied_back:
             handler.post_call(stream)
-        return no_time("the time of a kernel") if time_kernel else None
+        return least_time("the time of a kernel", microseconds / 1e3) / 1e3 if time_kernel else None
 
     def _warn_of_lost_results(self, handlers: Sequence[ArgumentHandler]) -> None:
         """Warn of a launch that gives nothing back: all its arrays are cuda.In, and it has changed
@@ -137,14 +143,16 @@ class Function:
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, stream)
 
     def prepared_timed_call(self, grid, block, *args, shared_size: int = 0) -> Callable[[], float]:
-        """Launch like prepared_call. It returns a function that gives NaN in place of the seconds,
-        because the simulator has no clock.
+        """Launch like prepared_call. It returns a function that gives a bound in place of the
+        seconds, because the simulator has no clock.
         """
-        self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, None)
+        _order.moment({})  # from now on, launches are timed
+        arguments = self._prepared(args)
+        microseconds = self._launch(arguments, *_dimensions(grid, block), shared_size, None)
 
         def get_call_time() -> float:
             _order.finish_stream(_order.NULL)
-            return no_time("the time of a kernel")
+            return least_time("the time of a kernel", microseconds / 1e3) / 1e3
 
         return get_call_time
 
@@ -157,19 +165,26 @@ class Function:
 
     def _launch(
         self, arguments: list[Argument], grid, block, shared: int, stream: Stream | None
-    ) -> None:
+    ) -> float:
+        """Launch, and return the microseconds that an H200 needs at least, if anybody may ask."""
         need_context(LAUNCH)
         number = number_of(stream, LAUNCH)
         self._check_shared(shared)
         if _devices.several():
             self._check_device(arguments)
-        self._note_order(arguments, number)
+        work = self._note_order(arguments, number)
         remark_fillings(self._kernel, arguments)
+        packed = pack(self._kernel, arguments)
+        key = packed, grid, block, shared
+        microseconds = self._least.get(key)
+        counts = _order.are_timed() and microseconds is None
         try:
             with door:
                 report = launch(
-                    self._kernel, pack(self._kernel, arguments), grid, block, shared,
+                    self._kernel, packed, grid, block, shared,
+                    (*CHECKS, "traffic", "instructions") if counts else CHECKS,
                     stack_limit=Context.get_limit(limit.STACK_SIZE),
+                    heap_bytes=Context.get_limit(limit.MALLOC_HEAP_SIZE),
                 )
         except faults.LaunchFault as fault:
             # A student reads one traceback, which ends in the finding.
@@ -183,6 +198,11 @@ class Function:
         self._note_writes(arguments, report.findings)
         for finding in report.findings:
             _findings.warn(finding)
+        if counts:
+            profile = profile_of(report, self._kernel, grid, block, shared)
+            microseconds = self._least[key] = _times.of_launch(profile)
+        _order.lasts(work, microseconds or 0.0)
+        return microseconds or 0.0
 
     def _note_writes(self, arguments: list[Argument], findings: Sequence[Finding]) -> None:
         """Note that the kernel may have written to the arrays of its pointers. Of a value that
@@ -206,7 +226,7 @@ class Function:
                 if finding is not None:
                     raise _stopped(finding)
 
-    def _note_order(self, arguments: list[Argument], stream: int) -> None:
+    def _note_order(self, arguments: list[Argument], stream: int) -> _order.Work:
         """Record the memory that the kernel may access, see _order.py."""
         work = _order.begin(stream, f"kernel {self._kernel.name}")
         for parameter, argument in zip(self._kernel.parameters, arguments, strict=True):
@@ -214,6 +234,7 @@ class Function:
                 _order.touch_device(work, address, None, write=not parameter.is_const)
         for start, end in self._module._constants:
             _order.touch_device(work, start, end, write=False)
+        return work
 
     def _check_shared(self, shared: int) -> None:
         if not isinstance(shared, int):
@@ -375,13 +396,24 @@ class Module:
         Raises LogicError, which lists the kernels of the source, for any other name, and
         CompileError for a kernel that the simulator cannot run.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"get_function takes the name of a kernel, got {name!r}")
         kernels = self._loaded.kernels
         kernel = next((kernel for kernel in kernels.values() if kernel.mangled == name), None)
         if kernel is None and name in kernels:
             detail = _hidden(kernels[name], self._loaded.compiled.source)
             raise _errors.logic_error("cuModuleGetFunction", _errors.NOT_FOUND, detail)
         if kernel is None:
-            raise _not_found("cuModuleGetFunction", name, "kernel", list(kernels))
+            if name in self._loaded.compiled.templates:
+                detail = (
+                    f"{name!r} is a template, and a template is no kernel until something names an "
+                    "instance: make it a __device__ function, which an extern \"C\" __global__ "
+                    "kernel calls, or write it for one type, chosen by an option such as -DT=float"
+                )
+                raise _errors.logic_error("cuModuleGetFunction", _errors.NOT_FOUND, detail)
+            raise _not_found(
+                "cuModuleGetFunction", name, "kernel", list(kernels), self._loaded.compiled.source
+            )
         with _refused_source(self._loaded.compiled.file):
             kernel.require_supported()
         return Function(kernel, self)
@@ -418,7 +450,9 @@ def _hidden(kernel: Kernel, source: str) -> str:
     )
 
 
-def _not_found(call: str, name: str, what: str, known: list[str]) -> LogicError:
+def _not_found(
+    call: str, name: str, what: str, known: list[str], source: str = ""
+) -> LogicError:
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     detail = f"the source has no {what} {name!r}"
     if near:
@@ -428,6 +462,8 @@ def _not_found(call: str, name: str, what: str, known: list[str]) -> LogicError:
         detail += f"; it has {', '.join(sorted(known)[:_SHOWN])}{more}"
     else:
         detail += f", nor any other {what}"
+    if re.search(rf"\b{re.escape(name)}\s*\([^;{{}}]*\)\s*{{", without_comments(source)):
+        detail += f"; {name} is a function there: write __global__ before its void"
     return _errors.logic_error(call, _errors.NOT_FOUND, detail)
 
 
@@ -449,8 +485,11 @@ def load(source: str, options: Sequence[str], *, extern_c: bool, file: str = "ke
     refuses it.
     """
     need_context("cuModuleLoadDataEx")
+    require_text(source, options)
     with _refused_source(file):
-        return Module(load_module(source, tuple(options), file, extern_c))
+        module = load_module(source, tuple(options), file, extern_c)
+        module.require_assembled()
+        return Module(module)
 
 
 def image_of(source: str, options: Sequence[str], *, extern_c: bool) -> bytes:

@@ -14,7 +14,7 @@ from helpers.simulator.byte_counts import IN_BYTES
 from helpers.simulator.module import Kernel
 from helpers.simulator.race_facts import appends
 
-from . import _devices, _errors, _findings, _order
+from . import _devices, _errors, _findings, _order, _times
 from ._device import Context
 from ._memory import DeviceAllocation, Order, address_of, mem_alloc, plain_address_of, whole_number
 from ._stream import number_of
@@ -39,6 +39,11 @@ def host_bytes(host: Any, call: str, role: str, *, writable: bool) -> np.ndarray
     if writable and not host.flags.writeable:
         raise ValueError(
             f"{call}: {role} is read-only: pass an array that can be written to, such as a copy()"
+        )
+    if host.dtype.hasobject:
+        raise TypeError(
+            f"{call}: {role} is an array of Python objects ({host.dtype}): convert it to numbers "
+            "with .astype(...)"
         )
     host = host.view(np.ndarray)
     if not host.flags.c_contiguous:
@@ -108,7 +113,7 @@ def _htod(dest: object, src: object, call: str, stream: int, *, blocking: bool) 
         memory.set_filling(address, data.nbytes, dtype if dtype in USUAL_OF_NUMPY else None)
         if isinstance(src, np.ndarray) and memory.requested(address) == src.nbytes:
             memory.set_requested(address, None)  # as many as an array of the host has
-        work = _order.begin(stream, call)
+        work = _order.begin(stream, call, _times.of_copy(data.nbytes))
         _order.touch_device(work, address, address + data.nbytes, write=True)
         note_host_side(work, data.ctypes.data, data.nbytes, write=False, blocking=blocking)
 
@@ -120,7 +125,7 @@ def _dtoh(dest: object, src: object, call: str, stream: int, *, blocking: bool) 
         with refused(call):
             memory.read(data, address, data.nbytes)
             warn_of_unwritten(address, data.nbytes, call)
-        work = _order.begin(stream, call)
+        work = _order.begin(stream, call, _times.of_copy(data.nbytes))
         _order.touch_device(work, address, address + data.nbytes, write=False)
         note_host_side(work, data.ctypes.data, data.nbytes, write=True, blocking=blocking)
 
@@ -131,7 +136,7 @@ def _dtod(dest: object, src: object, size: int, call: str, stream: int) -> None:
     if nbytes:
         with refused(call):
             memory.copy(target, source, nbytes)
-        work = _order.begin(stream, call)
+        work = _order.begin(stream, call, _times.of_bytes_on_device(2 * nbytes))
         _order.touch_device(work, source, source + nbytes, write=False)
         _order.touch_device(work, target, target + nbytes, write=True)
 
@@ -266,7 +271,9 @@ def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: in
             warn_of_unwritten(source, nbytes, call)
         everything = {*devices, _devices.current()}
         work = (
-            _order.begin_between(everything, call) if stream is None else _order.begin(stream, call)
+            _order.begin_between(everything, call, _times.of_copy(nbytes))
+            if stream is None
+            else _order.begin(stream, call, _times.of_copy(nbytes))
         )
         _order.touch_device(work, source, source + nbytes, write=False)
         _order.touch_device(work, target, target + nbytes, write=True)

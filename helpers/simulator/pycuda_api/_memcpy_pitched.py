@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 from helpers.quantities import quantity
 from helpers.simulator import memory
 
-from . import _errors, _order
+from . import _errors, _order, _times
 from ._errors import LogicError
 from ._memcpy import host_bytes, note_host_side, refused, warn_of_unwritten
 from ._memory import address_of, whole_number
@@ -81,7 +81,10 @@ class _Rows:
             target.view[...] = source.view
         else:
             self._store(source.view, target, target.address)
-        work = _order.begin(stream, self._call)
+        both = source.address is not None and target.address is not None
+        moved = self.width_in_bytes * self.height * self.depth
+        least = _times.of_bytes_on_device(2 * moved) if both else _times.of_copy(moved)
+        work = _order.begin(stream, self._call, least)
         for block, write in ((source, False), (target, True)):
             if block.address is not None:
                 _order.touch_device(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from helpers.quantities import quantity
 from helpers.simulator import memory
 
-from . import _errors, _order
+from . import _errors, _order, _times
 from ._memcpy import refused
 from ._memory import DeviceAllocation, address_of, whole_number
 from ._stream import Stream, number_of
@@ -42,7 +42,8 @@ def _set(
         for row in range(height):
             memory.fill(address + row * pitch, value.to_bytes(word, "little"), width)
     end = address + pitch * (height - 1) + width * word
-    _order.touch_device(_order.begin(number, call), address, end, write=True)
+    work = _order.begin(number, call, _times.of_bytes_on_device(width * height * word))
+    _order.touch_device(work, address, end, write=True)
 
 
 def _named(name: str, words: str, function: Callable) -> Callable:

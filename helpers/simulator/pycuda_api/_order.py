@@ -103,6 +103,8 @@ class _State:
         # Start -> end of device memory that the host may touch: managed, mapped.
         self.shared: dict[int, int] = {}
         self.locked: dict[int, int] = {}  # start -> end of page-locked host memory
+        self.ends: dict[int, float] = {}  # when a stream's work is done at the earliest, in us
+        self.are_timed = False  # an event has been recorded
 
 
 _state = _State()
@@ -180,17 +182,19 @@ def _device_streams(device: int) -> list[int]:
 
 
 @_alone
-def begin(stream: int, what: str) -> Work:
-    """Enqueue work in a stream."""
-    return _begin(_known(stream), what, {})
+def begin(stream: int, what: str, microseconds: float = 0.0) -> Work:
+    """Enqueue work in a stream. microseconds: that it takes at least, see _times.py."""
+    return _begin(_known(stream), what, {}, microseconds)
 
 
 @_alone
-def begin_between(devices: Collection[int], what: str) -> Work:
+def begin_between(
+    devices: Collection[int], what: str, microseconds: float = 0.0
+) -> Work:
     """Enqueue work after everything on these devices, and before all that follows there."""
     streams = [stream for device in devices for stream in _device_streams(device)]
     past = {stream: _state.counts[stream] for stream in streams}
-    work = _begin(_known(NULL), what, past)
+    work = _begin(_known(NULL), what, past, microseconds)
     for stream in past:
         _join(_state.clocks[stream], work.clock)
     for device in devices:
@@ -199,7 +203,7 @@ def begin_between(devices: Collection[int], what: str) -> Work:
     return work
 
 
-def _begin(stream: int, what: str, past: dict[int, int]) -> Work:
+def _begin(stream: int, what: str, past: dict[int, int], microseconds: float) -> Work:
     state, device = _state, device_of(stream)
     blocking = state.blocking.setdefault(device, {})
     clock = dict(state.clocks[stream])
@@ -209,12 +213,42 @@ def _begin(stream: int, what: str, past: dict[int, int]) -> Work:
         _join(clock, blocking)
     elif stream not in state.non_blocking:
         _join(clock, state.clocks.get(-device, {}))
+    state.ends[stream] = _end_of(clock) + microseconds
     state.counts[stream] += 1
     clock[stream] = number = state.counts[stream]
     state.clocks[stream] = clock
     if stream > NULL and stream not in state.non_blocking:
         _join(blocking, clock)
     return Work(stream, number, what, clock, _findings.call_site() if _watching() else ("", 0))
+
+
+def _end_of(clock: dict[int, int]) -> float:
+    """Return when the work of a clock is done at the earliest, in microseconds: where a stream has
+    more work since, that of the other streams decides.
+    """
+    counts, ends = _state.counts, _state.ends
+    done = (s for s, number in clock.items() if counts.get(s) == number)
+    return max((ends.get(stream, 0.0) for stream in done), default=0.0)
+
+
+@_alone
+def lasts(work: Work, microseconds: float) -> None:
+    """Say how long the last work of a stream takes at least, once that is known."""
+    _state.ends[work.stream] += microseconds
+
+
+@_alone
+def moment(clock: dict[int, int]) -> float:
+    """Return when the work of a clock is done at the earliest, in microseconds. From now on,
+    launches are timed.
+    """
+    _state.are_timed = True
+    return _end_of(clock)
+
+
+def are_timed() -> bool:
+    """Return whether the program may ask how long later work takes."""
+    return _state.are_timed
 
 
 def _join(clock: dict[int, int], other: dict[int, int]) -> None:

@@ -1,5 +1,5 @@
-"""Streams and events. The simulator does each call's work at once, keeps account of its order, and
-has no clock.
+"""Streams and events. The simulator does each call's work at once, and keeps account of its order.
+It has no clock: the time between two events is a bound (_times.py).
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ from ._device import need_context
 _DISABLE_TIMING = 2
 
 
-def no_time(what: str) -> float:
-    """Return NaN, the answer to every question about a duration, with a warning that says why."""
+_SHORTEST_MS = 0.001  # between two events with no work between them
+
+
+def least_time(what: str, milliseconds: float) -> float:
+    """Return a bound in the place of a duration, with a warning that says so."""
     _findings.remark(
-        f"{what} is nan: the simulator does not model time; durations need a GPU, or a recorded "
+        f"{what} is a bound and no measurement: an H200 needs at least so long for the work, and "
+        "mostly longer. The simulator has no clock; durations need a GPU, or a recorded "
         "measurement (helpers.bench.results)"
     )
-    return math.nan
+    return math.copysign(max(abs(milliseconds), _SHORTEST_MS), milliseconds)
 
 
 class Stream:
@@ -90,8 +94,8 @@ def number_of(stream: object, call: str) -> int:
 
 
 class Event:
-    """A mark in a stream. A program can record it and wait for it; the duration between two is NaN,
-    with a warning.
+    """A mark in a stream. A program can record it and wait for it; the duration between two is a
+    bound, with a warning.
     """
 
     def __init__(self, flags: int = 0):
@@ -102,6 +106,7 @@ class Event:
             )
         self._flags = int(flags)
         self._clock: dict[int, int] | None = None
+        self._moment = 0.0  # microseconds
         self._device = _devices.current()
 
     def record(self, stream: Stream | None = None) -> Event:
@@ -112,6 +117,7 @@ class Event:
         owner = _devices.current() if stream is None else stream._device
         _devices.require_same("the event", self._device, name, owner, "cuEventRecord")
         self._clock = _order.snapshot(number)
+        self._moment = _order.moment(self._clock)
         return self
 
     def synchronize(self) -> Event:
@@ -130,8 +136,8 @@ class Event:
         return True
 
     def time_since(self, event: Event) -> float:
-        """Return NaN, because there is no clock. Raises LogicError if one of the two is not
-        recorded or has no timing.
+        """Return the least milliseconds that an H200 needs from the other event to this one.
+        Raises LogicError if one of the two is not recorded or has no timing.
         """
         return self._elapsed(event, self)
 
@@ -166,7 +172,8 @@ class Event:
             )
             _findings.warn(_findings.of_call("unsynchronised", message, cause))
             _order.host_waits(later._clock or {})
-        return no_time("the time between two events")
+        first = other if later is self else self
+        return least_time("the time between two events", (later._moment - first._moment) / 1e3)
 
     def _warn_unrecorded(self, call: str) -> None:
         if self._clock is None:

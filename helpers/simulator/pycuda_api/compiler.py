@@ -11,7 +11,8 @@ from pathlib import Path
 
 from helpers.simulator import architecture
 
-from . import _device, _errors, _launch
+from . import _device, _errors, _findings, _launch
+from ._errors import CompileError
 from ._launch import Function
 
 # pycuda-complex.hpp and pycuda-helpers.hpp, which PyCUDA puts on every compiler's path.
@@ -19,6 +20,7 @@ _INCLUDE = Path(__file__).parent / "include"
 _ARCHITECTURE = int("".join(map(str, architecture.COMPUTE_CAPABILITY)))
 
 DEFAULT_NVCC_FLAGS = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
+_OLDEST = 75  # architecture of nvcc in CUDA 13
 _TARGETS = ("cubin", "ptx", "fatbin")
 
 
@@ -40,6 +42,8 @@ def _text(source: object, no_extern_c: bool) -> str:
             f"with no_extern_c=True, source must be a str, got a {type(source).__name__}: give "
             "str(source)"
         )
+    if source is None or isinstance(source, bytes):
+        raise TypeError(f"the source is a text of CUDA, got {source!r}: give a str")
     return str(source)
 
 
@@ -59,7 +63,21 @@ def _all_options(
 
 def _check_architecture(arch: str | None) -> None:
     """Warn as PyCUDA does: a GPU does not run code for a newer GPU."""
+    if arch is not None and not isinstance(arch, str):
+        raise TypeError(f'arch is a text such as "sm_90", got {arch!r}')
     digits = "".join(c for c in (arch or "").partition("_")[2] if c.isdigit())
+    if digits and int(digits) < _OLDEST:
+        raise CompileError(
+            f"nvcc compilation for {arch} failed",
+            None,
+            stderr=f"nvcc fatal   : Unsupported gpu architecture '{arch}': nvcc of CUDA 13 begins "
+            f"with sm_{_OLDEST}. Leave arch out, and PyCUDA takes that of the GPU",
+        )
+    if digits and int(digits) // 10 < _ARCHITECTURE // 10:
+        _findings.remark(
+            f"arch={arch!r} makes machine code that no H200 (sm_{_ARCHITECTURE}) can load: leave "
+            "arch out, and PyCUDA takes that of the GPU"
+        )
     if digits and int(digits) > _ARCHITECTURE:
         warnings.warn(
             "arch asks for a higher compute capability than the selected GPU has", stacklevel=3

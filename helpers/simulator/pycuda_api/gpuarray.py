@@ -367,6 +367,8 @@ def where(
 
 def _extremum(what: str, function: Callable, a, b, out, stream: Stream | None) -> GPUArray:
     array, other = (a, b) if isinstance(a, GPUArray) else (b, a)
+    if array.dtype.kind == "b":
+        raise TypeError(f"{what} of {array.dtype}: unsupported dtype specified, as in PyCUDA")
     out = empty_like(array) if out is None else out
     if isinstance(other, GPUArray):
         return run(what, function, (array, other), out, stream)
@@ -415,15 +417,25 @@ def all(a: GPUArray, stream: Stream | None = None, allocator: Allocator | None =
     return reduce_arrays("all", np.all, (a,), np.bool_, stream, allocator)
 
 
+def _need_order(a: GPUArray, what: str) -> None:
+    """Raise TypeError, as PyCUDA does, for a dtype of which it knows no smaller and larger."""
+    _need_elements(a, what)
+    if a.dtype.kind not in "iu" and a.dtype not in (np.float32, np.float64):
+        raise TypeError(
+            f"{what} of {a.dtype}: unsupported dtype specified; convert with .astype(np.int8) or "
+            "another dtype of whole numbers, float32 or float64"
+        )
+
+
 def min(a: GPUArray, stream: Stream | None = None) -> GPUArray:
     """Return the smallest element; NaNs lose, as in C's fmin."""
-    _need_elements(a, "min")
+    _need_order(a, "min")
     return reduce_arrays("min", np.fmin.reduce, (a,), a.dtype, stream, None)
 
 
 def max(a: GPUArray, stream: Stream | None = None) -> GPUArray:
     """Return the largest element; NaNs lose, as in C's fmax."""
-    _need_elements(a, "max")
+    _need_order(a, "max")
     return reduce_arrays("max", np.fmax.reduce, (a,), a.dtype, stream, None)
 
 
