@@ -88,6 +88,7 @@ def profile(
         source, name, args, (*(CHECKS if checks else ()), "traffic", "instructions"),
         options=options, constants=constants, grid=grid, block=block, shared=shared, watch=watch,
         sample_every=sample_every, outputs=outputs if checks else (), time_limit=time_limit,
+        counts=True,
     )
     return dataclasses.replace(profile_of(*launched, shared), checked=checks)
 
@@ -161,10 +162,12 @@ def _launch(
     outputs: Sequence[str] | None = (),
     time_limit: float | None = None,
     as_written: bool = False,
+    counts: bool = False,
     **more: Any,
 ) -> tuple[LaunchReport, Kernel, Extents, Extents]:
     """Compile a source, and run one launch of its kernel. as_written: of the translation that
-    keeps the loops of the source; more: arguments of launch.launch.
+    keeps the loops of the source; counts: of the PTX that nvcc writes; more: arguments of
+    launch.launch.
     """
     is_name = isinstance(source, str) and "\n" not in source and source.endswith(".cu")
     if not isinstance(source, str) or is_name:
@@ -179,7 +182,7 @@ def _launch(
     blocks, threads = extents(grid, "grid"), extents(block, "block")
     plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
     rehearses = as_written or "initialisation" in observe
-    module = load(source, tuple(options), f"{plain}.cu", rehearses=rehearses)
+    module = load(source, tuple(options), f"{plain}.cu", rehearses=rehearses, counts=counts)
     try:
         try:
             kernel = module.kernels[name]

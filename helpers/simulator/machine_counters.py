@@ -67,6 +67,7 @@ def profile_of(
         requests_of(report, kernel), report.seconds, control,
         operations, runtime_calls=_runtime_calls(report, reader),
         parted_recursion=_parted_recursion(report.sites, reader),
+        remark=kernel.module.compiled.remark,
     )
     if not len(report.executed) or not report.completed:
         return profile

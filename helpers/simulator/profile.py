@@ -58,7 +58,7 @@ class Profile:
     stores for these calls is in no counter; parted_recursion: lines in which lanes part in a
     function that calls itself, whose counters are estimates; blocks_run: the simulator ran so many
     of `blocks`, and every counter is a sum over these only; checked: the simulator looked for
-    faults.
+    faults; remark: why the counters are not those of nvcc's PTX, "" if they are.
     ptxas joins neighbouring words of shared memory and drops loads. The counters follow its machine
     code, and count an access as PTX has it where that is not sure.
     """
@@ -79,6 +79,7 @@ class Profile:
     checked: bool = field(default=True, repr=False, compare=False)
     runtime_calls: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     parted_recursion: tuple[int, ...] = field(default=(), repr=False)
+    remark: str = field(default="", compare=False)
 
     def bounds(self, device: str = "H200", cache: str = "cold") -> Bounds:
         """Return what no such device does faster, resource by resource.
@@ -165,7 +166,11 @@ class Profile:
         """Return sentences on the counters: for each kind of access the most important line first;
         () for a kernel without traffic.
         """
-        return tuple(sentences(self.lines, self.control, self.runtime_calls, self.parted_recursion))
+        told = sentences(self.lines, self.control, self.runtime_calls, self.parted_recursion)
+        if not self.remark:
+            return tuple(told)
+        other = "the counters follow the code of NVRTC; that of nvcc, which PyCUDA uses, may differ"
+        return (*told, f"{other} ({self.remark})")
 
     def to_dict(self) -> dict:
         """Return plain values for a file: counters, lines, arrays, control and findings, without
