@@ -62,7 +62,8 @@ _HOST_HEADER = """#pragma once
 #define __GLIBC_PREREQ(major, minor) 1
 #define __GLIBC_USE_ISOC23 0
 """
-_MOVES = """namespace std {
+# Names of the namespace std that NVRTC's parser knows without a header.
+_OF_THE_LANGUAGE = """namespace std {
 template <class T> struct __halo_plain { typedef T type; };
 template <class T> struct __halo_plain<T&> { typedef T type; };
 template <class T> struct __halo_plain<T&&> { typedef T type; };
@@ -74,6 +75,18 @@ __host__ __device__ constexpr T&& forward(typename __halo_plain<T>::type& value)
 template <class T>
 __host__ __device__ constexpr T&& forward(typename __halo_plain<T>::type&& value)
 { return static_cast<T&&>(value); }
+template <class T> class initializer_list {
+    const T* first; size_t count;
+    __host__ __device__ constexpr initializer_list(const T* values, size_t size)
+        : first(values), count(size) {}
+public:
+    typedef T value_type; typedef const T& reference; typedef const T& const_reference;
+    typedef size_t size_type; typedef const T* iterator; typedef const T* const_iterator;
+    __host__ __device__ constexpr initializer_list() noexcept : first(0), count(0) {}
+    __host__ __device__ constexpr size_t size() const noexcept { return count; }
+    __host__ __device__ constexpr const T* begin() const noexcept { return first; }
+    __host__ __device__ constexpr const T* end() const noexcept { return first + count; }
+};
 }
 """
 _PRELUDE = "".join(
@@ -87,15 +100,21 @@ _PRELUDE = "".join(
         "template <> struct __promote_2<float, float> { typedef float __type; };\n}\n",
         _cmath(),
         "#include <cuda_runtime.h>\n",
-        _MOVES,
+        _OF_THE_LANGUAGE,
         "#define assert(condition) ((condition) ? (void) 0 : "
         "__assert_fail(#condition, __FILE__, __LINE__, __PRETTY_FUNCTION__))\n",
         *(f"#undef {name}\n" for name in _HOST),
-        "#define __CUDACC_RTC__ 1\n",
+        "#define __CUDACC_RTC__ 1\n#include <nv/target>\n",
     ]
 )
 # Headers of the host that CUDA's include, beside those that a source may include.
 _EMPTY = ("ctype.h", "cstdarg", "utility", "functional")
+# Headers of CUDA that include one that `standard_headers` changes, by its name in quotes. They must
+# lie beside it, because the compiler looks there first.
+_BESIDE_CHANGED = (
+    "cuda_pipeline.h", "cuda_pipeline_primitives.h", "cuda_awbarrier.h",
+    "cuda_awbarrier_primitives.h",
+)  # fmt: skip
 # cicc expects a preprocessed text and defines no macros itself. `{}` is the architecture's number.
 _MACROS = {
     "__CUDACC__": "1", "__LP64__": "1", "__x86_64__": "1", "__linux__": "1",
@@ -108,8 +127,30 @@ _SPECIFIC = {
     "__CUDA_ARCH_FEAT_SM{}_ALL": "1", "__CUDA_ARCH_SPECIFIC__": "{}0",
     "__CUDA_ARCH_FAMILY_SPECIFIC__": "{}0",
 }  # fmt: skip
+# What each standard of C++ adds: the macros by which CUDA's headers know it, as NVRTC has them.
 _STANDARDS = {
-    "c++11": "201103L", "c++14": "201402L", "c++17": "201703L", "c++20": "202002L",
+    "c++11": {
+        "__cplusplus": "201103L", "__EDG__": "1", "__EDG_VERSION__": "606",
+        "__cpp_rtti": "199711L",
+    },
+    "c++14": {
+        "__cplusplus": "201402L", "__cpp_sized_deallocation": "201309L",
+        "__cpp_variable_templates": "201304L",
+    },
+    "c++17": {
+        "__cplusplus": "201703L", "__cpp_aligned_new": "201606L",
+        "__STDCPP_DEFAULT_NEW_ALIGNMENT__": "16ul", "__cpp_deduction_guides": "201703L",
+        "__cpp_fold_expressions": "201603L", "__cpp_if_constexpr": "201606L",
+        "__cpp_inline_variables": "201606L", "__cpp_noexcept_function_type": "201510L",
+        "__cpp_nontype_template_parameter_auto": "201606L",
+    },
+    "c++20": {
+        "__cplusplus": "202002L", "__cpp_deduction_guides": "201907L",
+        "__cpp_char8_t": "201811L", "__cpp_concepts": "202002L",
+        "__cpp_constexpr_dynamic_alloc": "201907L",
+        "__cpp_impl_destroying_delete": "201806L",
+        "__cpp_impl_three_way_comparison": "201907L",
+    },
 }  # fmt: skip
 _USUAL = "c++17"
 # Options of cicc by those of nvcc; the first value is that for fast mathematics.
@@ -130,7 +171,7 @@ class NotAvailable(Exception):
 
 def fingerprint() -> str:
     """Return everything that decides the PTX beside the text and its options."""
-    return repr((_PRELUDE, _HOST_HEADER, _MACROS, _SPECIFIC, _SWITCHES))
+    return repr((_PRELUDE, _HOST_HEADER, _MACROS, _SPECIFIC, _STANDARDS, _SWITCHES))
 
 
 def require() -> None:
@@ -178,6 +219,7 @@ def _build() -> str:
 
 
 def _write_headers(folder: Path) -> None:
+    """Write the headers that stand in front of CUDA's own into a folder."""
     texts = {
         **standard_headers.headers(),
         **dict.fromkeys(_EMPTY, "#pragma once\n"),
@@ -187,6 +229,11 @@ def _write_headers(folder: Path) -> None:
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
+    for name in _BESIDE_CHANGED:
+        for original in toolkit.include_directories():
+            if (original / name).is_file():
+                (folder / name).symlink_to(original / name)
+                break
 
 
 def _flags(options: Options) -> list[str]:
@@ -204,7 +251,11 @@ def _flags(options: Options) -> list[str]:
     switches = dict.fromkeys(_SWITCHES[one] for one in given if one in _SWITCHES)
     number = options.architecture.rstrip("a")
     macros = _MACROS | (_SPECIFIC if options.architecture != number else {})
-    macros |= {"__cplusplus": _STANDARDS[standard], "__CUDACC_VER_BUILD__": _build()}
+    macros |= {"__CUDACC_VER_BUILD__": _build()}
+    for name, added in _STANDARDS.items():
+        macros |= added
+        if name == standard:
+            break
     if "--extended-lambda" in switches:
         macros |= {"__CUDACC_EXTENDED_LAMBDA__": "1"}
     if "--relaxed_constexpr" in switches:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from . import (
     named_later,
     notices,
     ptx_places,
-    standard_headers,
 )
 from .careful import CarefulTranslation, with_names_of
 from .compiler_options import Options
@@ -185,13 +184,8 @@ def _unnamed(text: front_ends.Text) -> front_ends.Text:
 @lru_cache(maxsize=64)
 def _by_cicc(text: front_ends.Text) -> LaterPtx:
     """Return the PTX of nvcc's front end, which a thread makes once `begin` is called."""
-
-    def make() -> str:
-        whole = text.whole(standard_headers.PRELUDE)
-        ptx = cicc.translate(whole, text.file, text.folders, text.options)
-        return ptx_places.with_short_paths(ptx, text.file)
-
-    return LaterPtx("cicc", compiler_cache.key_of([_key(text, "cicc"), cicc.fingerprint()]), make)
+    key = compiler_cache.key_of([_key(text, "cicc"), cicc.fingerprint()])
+    return LaterPtx("cicc", key, partial(front_ends.as_nvcc, text))
 
 
 @lru_cache(maxsize=64)
@@ -209,7 +203,7 @@ def as_nvcc(compiled: Compiled) -> Compiled:
     except cicc.NotAvailable as missing:
         return replace(compiled, remark=str(missing))
     except (CompileFailed, CacheError, OSError):
-        return replace(compiled, remark="nvcc's front end, cicc, refuses this source by itself")
+        return replace(compiled, remark="nvcc's front end, cicc, refuses this source without nvcc")
     if kernels != {one.mangled for one in compiled.kernels}:
         return replace(compiled, remark="nvcc's front end, cicc, names the kernels otherwise")
     return replace(compiled, ptx=ptx)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from . import compiler_cache, debug_info, nvrtc, ptx_places, standard_headers, toolkit
+from . import cicc, compiler_cache, debug_info, nvrtc, ptx_places, standard_headers, toolkit
 from .compiler_options import Options
 from .includes import without_comments
 from .toolchain import CompileFailed
@@ -478,6 +478,30 @@ def _carefully_by_nvcc(text: Text, for_debugger: bool) -> str:
     return ptx_places.with_short_paths(ptx, text.file)
 
 
+def as_nvcc(text: Text) -> str:
+    """Return the PTX that nvcc writes for a text that NVRTC takes: from cicc alone, or from nvcc if
+    cicc refuses the text. Raises cicc.NotAvailable and CompileFailed.
+    """
+    whole = text.whole(standard_headers.PRELUDE)
+    try:
+        ptx = cicc.translate(whole, text.file, text.folders, text.options)
+    except CompileFailed:
+        if toolkit.program("nvcc") is None or toolkit.host_compiler() is None:
+            raise
+        with toolkit.scratch() as folder:
+            ptx, _ = _nvcc_ptx(_nvcc_command(text, folder), text, folder)
+    return ptx_places.with_short_paths(ptx, text.file)
+
+
+def _nvcc_ptx(command: Sequence[str], text: Text, folder: Path) -> tuple[str, str]:
+    """Return the PTX and the messages of a command of nvcc. Raises CompileFailed."""
+    done = toolkit.run([*command, "-lineinfo", "-o", "run.ptx"], folder)
+    log = _without_folder(done.stdout + done.stderr, folder, text.file, text.folders)
+    if done.returncode:
+        raise CompileFailed(log or f"nvcc ended with status {done.returncode}")
+    return (folder / "run.ptx").read_text(encoding="utf-8", errors="replace"), log
+
+
 def _by_nvcc(text: Text, in_doubt: bool = False) -> Translation:
     """Compile a text to run and for debugging, both at the same time; in_doubt: the text is
     probably wrong, so begin the second only when nvcc has taken the text.
@@ -492,17 +516,13 @@ def _by_nvcc(text: Text, in_doubt: bool = False) -> Translation:
         )
         debug = None if in_doubt else _begin_for_debugging([*command, *quiet], folder)
         try:
-            done = toolkit.run([*command, "-lineinfo", *quiet, "-o", "run.ptx"], folder)
-            log = _without_folder(done.stdout + done.stderr, folder, text.file, text.folders)
-            if done.returncode:
-                raise CompileFailed(log or f"nvcc ended with status {done.returncode}")
+            ptx, log = _nvcc_ptx([*command, *quiet], text, folder)
             debug = debug or _begin_for_debugging([*command, *quiet], folder)
             debug.wait()
         finally:
             if debug is not None:
                 debug.kill()
                 debug.wait()
-        ptx = (folder / "run.ptx").read_text(encoding="utf-8", errors="replace")
         try:
             debug_ptx = (folder / "debug.ptx").read_text(encoding="utf-8", errors="replace")
         except OSError:
