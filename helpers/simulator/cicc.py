@@ -11,10 +11,12 @@ headers of CUDA behave as they do for NVRTC.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from . import standard_headers, toolkit
 from .compiler_options import Options
+from .ptx.rows import BUILTINS
 from .toolchain import CompileFailed
 
 # Functions of <cmath> that CUDA's headers expect to find in the namespace std.
@@ -109,11 +111,14 @@ _PRELUDE = "".join(
 )
 # Headers of the host that CUDA's include, beside those that a source may include.
 _EMPTY = ("ctype.h", "cstdarg", "utility", "functional")
-# Headers of CUDA that include one that `standard_headers` changes, by its name in quotes. They must
-# lie beside it, because the compiler looks there first.
+# Headers whose functions are built into NVRTC, so that they leave them out where they see it.
+_BUILT_IN = ("cuda_fp16.h", "cuda_bf16.h")
+_SEES_NVRTC = "(defined(__CUDACC_RTC__) && ((__CUDACC_VER_MAJOR__ >"
+# Headers of CUDA that include a changed one by its name in quotes. They must lie beside it, because
+# the compiler looks there first.
 _BESIDE_CHANGED = (
     "cuda_pipeline.h", "cuda_pipeline_primitives.h", "cuda_awbarrier.h",
-    "cuda_awbarrier_primitives.h",
+    "cuda_awbarrier_primitives.h", "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h",
 )  # fmt: skip
 # cicc expects a preprocessed text and defines no macros itself. `{}` is the architecture's number.
 _MACROS = {
@@ -165,13 +170,16 @@ _SWITCHES = {
 _FAST = ("-fast-math", "--gen_div_approx_ftz")
 
 
+_EXTERN = re.compile(r"^\.extern \.func\b[^;]*?([\w$]+)\s*(?:\([^()]*\))?\s*;", re.MULTILINE)
+
+
 class NotAvailable(Exception):
     """cicc cannot be had here; the message says what is missing."""
 
 
 def fingerprint() -> str:
     """Return everything that decides the PTX beside the text and its options."""
-    return repr((_PRELUDE, _HOST_HEADER, _MACROS, _SPECIFIC, _STANDARDS, _SWITCHES))
+    return repr((_PRELUDE, _HOST_HEADER, _MACROS, _SPECIFIC, _STANDARDS, _SWITCHES, _BUILT_IN))
 
 
 def require() -> None:
@@ -209,7 +217,11 @@ def translate(text: str, file: str, folders: tuple[Path, ...], options: Options)
         )  # fmt: skip
         if done.returncode:
             raise CompileFailed((done.stderr + done.stdout).strip())
-        return (folder / "text.ptx").read_text(encoding="utf-8", errors="replace")
+        ptx = (folder / "text.ptx").read_text(encoding="utf-8", errors="replace")
+    # A function that a header of CUDA leaves to NVRTC would have no code.
+    if missing := set(_EXTERN.findall(ptx)) - set(BUILTINS):
+        raise CompileFailed(f"{file}: there is no code of {', '.join(sorted(missing))}")
+    return ptx
 
 
 def _build() -> str:
@@ -229,11 +241,17 @@ def _write_headers(folder: Path) -> None:
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    for name in _BESIDE_CHANGED:
-        for original in toolkit.include_directories():
-            if (original / name).is_file():
-                (folder / name).symlink_to(original / name)
-                break
+    for name in (*_BUILT_IN, *_BESIDE_CHANGED):
+        original = next((one for one in _originals(name) if one.is_file()), None)
+        if original is not None and name in _BUILT_IN:
+            text = original.read_text(encoding="utf-8", errors="replace")
+            (folder / name).write_text(text.replace(_SEES_NVRTC, "(0 && ((0 >"), encoding="utf-8")
+        elif original is not None:
+            (folder / name).symlink_to(original)
+
+
+def _originals(name: str) -> list[Path]:
+    return [folder / name for folder in toolkit.include_directories()]
 
 
 def _flags(options: Options) -> list[str]:
