@@ -9,7 +9,9 @@ installed. If both refuse the source, the error has the compiler's own words.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -147,7 +149,7 @@ def compile_source(
     text = front_ends.Text(source, file, extern_c, read, tuple(folders), tuple(included.items()))
     if counts and compiler != "nvcc":
         _by_cicc(_unnamed(text)).begin()
-    return _compiled(text, compiler)
+    return _compiled_once(text, compiler)
 
 
 def _folders(file: str, options: Options) -> list[Path]:
@@ -159,6 +161,31 @@ def _folders(file: str, options: Options) -> list[Path]:
         path.absolute()
         for path in ([own] if own else []) + [Path(path) for path in options.include_paths]
     ]
+
+
+_under_way: dict[tuple[front_ends.Text, str], Future[Compiled]] = {}
+_lock = threading.Lock()
+
+
+def _compiled_once(text: front_ends.Text, compiler: str) -> Compiled:
+    """Return what `_compiled` does. A thread that needs what another one compiles waits for it."""
+    with _lock:
+        there = _under_way.get((text, compiler))
+        mine: Future[Compiled] = Future()
+        if there is None:
+            _under_way[text, compiler] = mine
+    if there is not None:
+        return there.result()
+    try:
+        compiled = _compiled(text, compiler)
+        mine.set_result(compiled)
+        return compiled
+    except BaseException as error:
+        mine.set_exception(error)
+        raise
+    finally:
+        with _lock:
+            del _under_way[text, compiler]
 
 
 @lru_cache(maxsize=64)
