@@ -197,6 +197,21 @@ def translate(text: str, file: str, folders: tuple[Path, ...], options: Options)
 
     Raises NotAvailable, and CompileFailed if cicc refuses the text.
     """
+    ptx = _run(text, file, folders, options, ())
+    # A function that a header of CUDA leaves to NVRTC would have no code.
+    if missing := set(_EXTERN.findall(ptx)) - set(BUILTINS):
+        raise CompileFailed(f"{file}: there is no code of {', '.join(sorted(missing))}")
+    return ptx
+
+
+def require_syntax(text: str, file: str, folders: tuple[Path, ...], options: Options) -> None:
+    """Raise as `translate` does; nothing is translated."""
+    _run(text, file, folders, options, ("--device-syntax-only",))
+
+
+def _run(
+    text: str, file: str, folders: tuple[Path, ...], options: Options, more: tuple[str, ...]
+) -> str:
     require()
     with toolkit.scratch() as folder:
         source, headers = folder / "source", folder / "headers"
@@ -206,7 +221,7 @@ def translate(text: str, file: str, folders: tuple[Path, ...], options: Options)
         includes = (*folders, headers, *toolkit.include_directories())
         done = toolkit.run(
             [
-                str(toolkit.front_end()), *_flags(options), *(f"-I{path}" for path in includes),
+                str(toolkit.front_end()), *_flags(options), *more, *(f"-I{path}" for path in includes),
                 f'-D__FILE__="{file}"', "--preinclude", str(headers / "halo_prelude.h"),
                 "--orig_src_file_name", file, "--orig_src_path_name", file,
                 "--include_file_name", "text.fatbin.c", "--gen_module_id_file",
@@ -217,11 +232,8 @@ def translate(text: str, file: str, folders: tuple[Path, ...], options: Options)
         )  # fmt: skip
         if done.returncode:
             raise CompileFailed((done.stderr + done.stdout).strip())
-        ptx = (folder / "text.ptx").read_text(encoding="utf-8", errors="replace")
-    # A function that a header of CUDA leaves to NVRTC would have no code.
-    if missing := set(_EXTERN.findall(ptx)) - set(BUILTINS):
-        raise CompileFailed(f"{file}: there is no code of {', '.join(sorted(missing))}")
-    return ptx
+        ptx = folder / "text.ptx"
+        return ptx.read_text(encoding="utf-8", errors="replace") if ptx.exists() else ""
 
 
 def _build() -> str:
@@ -280,6 +292,7 @@ def _flags(options: Options) -> list[str]:
         macros |= {"__CUDACC_RELAXED_CONSTEXPR__": "1"}
     return [
         f"--{standard}", "--static-host-stub", "--device-hidden-visibility", "--allow_managed", "-w",
+        "--gnu_version=120200",
         "-arch", f"compute_{options.architecture}", "-m64", "--no-version-ident",
         *(f"-{name.replace('-', '_')}={int(value)}" for name, value in values.items()),
         *(_FAST if fast else ()), *switches,

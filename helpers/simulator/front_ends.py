@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from . import cicc, compiler_cache, debug_info, nvrtc, ptx_places, standard_headers, toolkit
+from . import (
+    cicc,
+    compiler_cache,
+    debug_info,
+    host_names,
+    nvrtc,
+    ptx_places,
+    standard_headers,
+    toolkit,
+)
 from .compiler_options import Options
 from .includes import without_comments
 from .toolchain import CompileFailed
@@ -224,12 +233,31 @@ def _translated(text: Text, compiler: str) -> Translation:
             raise _with_advice(refused, nvcc is None) from None
         first = refused
     needs_host = _NEEDS_HOST.search(first.message) is not None
+    if not needs_host and not _may_please_nvcc(text, first.message):
+        raise first
     try:
         return _by_nvcc(text, in_doubt=not needs_host)
     except CompileFailed as refused:
         # Both refuse the text in the same words, but only NVRTC shows the lines of the source
         # unchanged.
         raise (refused if needs_host else first) from None
+
+
+def _may_please_nvcc(text: Text, message: str) -> bool:
+    """Return whether nvcc may take a text that NVRTC has refused, with its message: for a name of
+    the host's headers, or for an extension of C++ that nvcc's front end takes. To ask nvcc itself
+    would take longer than all the rest.
+    """
+    if host_names.may_be_missing(message):
+        return True
+    whole = text.whole(standard_headers.PRELUDE)
+    try:
+        cicc.require_syntax(whole, text.file, text.folders, text.options)
+    except CompileFailed:
+        return False
+    except cicc.NotAvailable:
+        pass
+    return True
 
 
 def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:

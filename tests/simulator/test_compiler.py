@@ -461,11 +461,36 @@ def test_what_nvcc_does_not_give_without_a_header_is_refused():
 
 
 @needs_nvcc
-def test_nvcc_compiles_a_wrong_source_once(monkeypatch):
-    """A second time, for debugging, would make the message of a typing error wait."""
-    monkeypatch.delattr(front_ends, "_begin_for_debugging")
-    with pytest.raises(CompileFailed, match='expected a ";"'):
-        compile_source("__global__ void k(float* y) { y[0] = 1 }")
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("y[0] = 1", 'expected a ";"'),
+        ("y[0] = threadIdy.x;", '"threadIdy" is undefined'),
+        ("int n = 3; y[0] = N(n) + m;", '"m" is undefined'),
+        ("y[0] = y;", '"float \\*"'),
+    ],
+)
+def test_a_wrong_source_does_not_wait_for_nvcc(body, said, monkeypatch):
+    monkeypatch.setattr(front_ends, "_by_nvcc", None)
+    with pytest.raises(CompileFailed, match=said):
+        compile_source(f"#define N(a) (a)\n__global__ void k(float* y) {{ {body} }}")
+
+
+# What NVRTC refuses and nvcc takes: extensions of C++, and names of the host's headers.
+ONLY_NVCC = [
+    ("y[0] = ((float2) {1, 2}).x;", ()),
+    ("y[0] = ({ float a = y[1]; a + 1; });", ()),
+    ("y[0] = offsetof(float4, z);", ()),
+    ("if constexpr (sizeof(int) == 4) y[0] = 1;", ("-std=c++14",)),
+    ("__int128 a = 3; y[0] = (float) a;", ()),
+]
+
+
+@needs_nvcc
+@pytest.mark.parametrize(("body", "options"), ONLY_NVCC)
+def test_nvcc_is_asked_where_it_may_take_a_source(body, options):
+    source = f"#include <cstddef>\n__global__ void k(float* y) {{ {body} }}"
+    assert compile_source(source, options).compiler == "nvcc"
 
 
 @needs_nvcc
