@@ -227,13 +227,12 @@ def _up_to_a_stop(
     try:
         outcomes: list[Outcome] = []
         for case in cases:
-            # What a kernel prints may be longer than any reader's patience: it becomes a part of the
-            # verdict, and stands below it.
+            # What a kernel prints may be longer than any reader's patience: it becomes a part of
+            # the verdict, and stands below it.
             with contextlib.redirect_stdout(io.StringIO()) as printed:
                 try:
-                    one = patience.with_patience(
-                        functools.partial(outcome_of, case), lambda one: one.stopped == "time", limit_s
-                    )
+                    run = functools.partial(outcome_of, case)
+                    one = patience.with_patience(run, lambda one: one.stopped == "time", limit_s)
                 except CompileFailed as error:
                     raise DoesNotCompile(str(error)) from None
             text = printed.getvalue().rstrip(" ")

@@ -158,7 +158,7 @@ _STANDARDS = {
     },
 }  # fmt: skip
 _USUAL = "c++17"
-# Options of cicc by those of nvcc; the first value is that for fast mathematics.
+# Options of cicc by those of nvcc.
 _SWITCHES = {
     "--restrict": "-kernel-params-are-restrict",
     "--extra-device-vectorization": "-extra-device-vectorization",
@@ -221,7 +221,8 @@ def _run(
         includes = (*folders, headers, *toolkit.include_directories())
         done = toolkit.run(
             [
-                str(toolkit.front_end()), *_flags(options), *more, *(f"-I{path}" for path in includes),
+                str(toolkit.front_end()), *_flags(options), *more,
+                *(f"-I{path}" for path in includes),
                 f'-D__FILE__="{file}"', "--preinclude", str(headers / "halo_prelude.h"),
                 "--orig_src_file_name", file, "--orig_src_path_name", file,
                 "--include_file_name", "text.fatbin.c", "--gen_module_id_file",
@@ -291,8 +292,8 @@ def _flags(options: Options) -> list[str]:
     if "--relaxed_constexpr" in switches:
         macros |= {"__CUDACC_RELAXED_CONSTEXPR__": "1"}
     return [
-        f"--{standard}", "--static-host-stub", "--device-hidden-visibility", "--allow_managed", "-w",
-        "--gnu_version=120200",
+        f"--{standard}", "--static-host-stub", "--device-hidden-visibility",
+        "--allow_managed", "-w", "--gnu_version=120200",
         "-arch", f"compute_{options.architecture}", "-m64", "--no-version-ident",
         *(f"-{name.replace('-', '_')}={int(value)}" for name, value in values.items()),
         *(_FAST if fast else ()), *switches,

@@ -16,7 +16,7 @@ _TOKEN = re.compile(
     r"|'(?:\\.|[^'\\\n])*'|(?P<word>[A-Za-z_]\w*)|(?P<sign>[{}();<>=])",
     re.MULTILINE,
 )
-# What the compiler says of a name that it does not know, or of calls that fit none of its functions.
+# What the compiler says of a name that it does not know, or of a call that fits no function.
 _OF_A_NAME = re.compile(
     r"error: .*(?:is undefined|has no member|has not been declared|is not a |no instance of"
     r"|more than one instance of|is ambiguous|must be a |incomplete type|could not be resolved)"

@@ -126,8 +126,8 @@ class Kernel:
 
     @cached_property
     def resources(self) -> assembly.Resources | None:
-        """The resources of a thread and a block by ptxas, of nvcc's PTX; None if the assembler's wheel is not
-        installed. Raises CompileFailed.
+        """The resources of a thread and a block by ptxas, from the PTX of nvcc; None if the
+        assembler's wheel is not installed. Raises CompileFailed.
         """
         try:
             return assembly.resources(compiler.as_nvcc(self.module.compiled))[self.mangled]
