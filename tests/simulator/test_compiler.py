@@ -10,12 +10,14 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from helpers.simulator import (
+    ahead,
     assembly,
     cicc,
     compiler,
@@ -28,6 +30,7 @@ from helpers.simulator import (
     nvrtc_worker,
     toolkit,
 )
+from helpers.simulator.ahead import Ahead
 from helpers.simulator.careful import CarefulTranslation
 from helpers.simulator.compiler import CompileFailed, compile_source
 
@@ -605,6 +608,41 @@ def test_without_the_front_end_the_ptx_is_that_of_nvrtc_with_a_remark(missing, m
     told = compiler.as_nvcc(compiled)
     assert told.ptx == compiled.ptx and "cicc" in told.remark
     assert ("pip install" in told.remark) == (missing == "front end")
+
+
+@pytest.mark.parametrize("source", [PLAIN, PLAIN.replace(";", "", 1)])
+def test_a_launch_waits_for_the_compilation_that_was_begun_ahead(source, monkeypatch):
+    """It does not compile the source again, and it meets the error of that compilation."""
+    begun, goes_on, calls = threading.Event(), threading.Event(), []
+    translate = front_ends.translate
+
+    def slow(text, which):
+        calls.append(text.source)
+        begun.set()
+        assert goes_on.wait(60)
+        return translate(text, which)
+
+    monkeypatch.setattr(front_ends, "translate", slow)
+    Ahead([(source, (), "k.cu"), (source, (), "k.cu")])
+    assert begun.wait(60)
+    threading.Timer(0.2, goes_on.set).start()
+    if source == PLAIN:
+        assert compile_source(source, (), "k.cu").kernels
+    else:
+        with pytest.raises(CompileFailed, match="expected"):
+            compile_source(source, (), "k.cu")
+    assert calls == [source]
+
+
+def test_nothing_is_begun_ahead_after_a_stop(monkeypatch):
+    goes_on, done = threading.Event(), []
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(ahead, "_compile", lambda *one: (done.append(one[0]), goes_on.wait(60)))
+    several = Ahead([("a", (), ""), ("b", (), "")])
+    several.stop()
+    goes_on.set()
+    time.sleep(0.1)
+    assert done in ([], ["a"])
 
 
 def test_without_a_host_compiler_the_message_says_what_to_install(monkeypatch):
