@@ -117,7 +117,8 @@ class Code:
 def assembled(name: str, options: Sequence[str] = (), *, source: str | None = None) -> Code:
     """Return the machine code of a kernel for compute capability 9.0, without the CUDA toolkit.
 
-    It is made by the compilers that the simulator uses: NVIDIA's, from PyPI. name: of kernels/, or
+    It is made by the compilers that the simulator uses: NVIDIA's, from PyPI, from the PTX that nvcc
+    writes, if nvcc's front end is installed. name: of kernels/, or
     of the CUDA text `source`. options: for nvcc (-D...). Raises NotAvailableError if ptxas or
     nvdisasm is not installed, simulator.CompileFailed with the compiler's message,
     kernels.UnknownKernelError, and ValueError if `source` has no kernel `name`.
@@ -125,7 +126,9 @@ def assembled(name: str, options: Sequence[str] = (), *, source: str | None = No
     from helpers.simulator import assembly, compiler
 
     text = kernels.source(name) if source is None else source
-    compiled = compiler.compile_source(text, tuple(options), f"{name}.cu")
+    compiled = compiler.as_nvcc(
+        compiler.compile_source(text, tuple(options), f"{name}.cu", counts=True)
+    )
     listing = assembly.sass(compiled)
     if listing is None:
         raise NotAvailableError(

@@ -25,6 +25,7 @@ from helpers.exercises.cases import LIMIT_S, Case
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Array, Launch, Plan
 from helpers.simulator import Finding, Profile, Requests
+from helpers.simulator.ahead import Ahead
 from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchRefused, MemoryFault, OutOfMemory
 from helpers.simulator.toolchain import CompileFailed
@@ -198,7 +199,7 @@ def run(
     Raises DoesNotCompile.
     """
     run_of = functools.partial(_run, turns=turns, checks=checks)
-    return _up_to_a_stop(cell, cases, run_of, limit_s)
+    return _up_to_a_stop(cell, cases, run_of, limit_s, counts=True)
 
 
 def checked(
@@ -222,9 +223,11 @@ def _up_to_a_stop(
     run_of: Callable[[Case, Plan, _Arrays, float], Outcome],
     limit_s: float,
     stops: Sequence[str] = _STOPS,
+    counts: bool = False,
 ) -> tuple[Outcome, ...]:
     """Return the outcomes of the cases. run_of: what a plan does to copies of a case's arrays,
-    within a time limit, as an Outcome without arrays.
+    within a time limit, as an Outcome without arrays; counts: it counts, too. Where it does not,
+    somebody will count the budgeted cases of an answer that gets past the first case.
     """
 
     def outcome_of(case: Case, limit_s: float) -> Outcome:
@@ -234,24 +237,38 @@ def _up_to_a_stop(
         outputs = {name: arrays[name] for name in case.outputs}
         return dataclasses.replace(one, arrays=outputs, misplaced=misplaced)
 
-    outcomes: list[Outcome] = []
-    for case in cases:
-        # What a kernel prints may be longer than any reader's patience: it becomes a part of the
-        # verdict, and stands below it.
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            try:
-                one = patience.with_patience(
-                    functools.partial(outcome_of, case), lambda one: one.stopped == "time", limit_s
-                )
-            except CompileFailed as error:
-                raise DoesNotCompile(str(error)) from None
-        text = printed.getvalue().rstrip(" ")
-        first = text[: SHOWN_LINES * _WIDEST].splitlines()[:SHOWN_LINES]
-        shown = "\n".join(line[:_WIDEST] for line in first)
-        outcomes.append(dataclasses.replace(one, printed=shown, lines=len(text.splitlines())))
-        if outcomes[-1].stopped in stops:
-            break
+    cases = tuple(cases)
+    budgeted = [case for case in cases if case.budgeted]
+    ahead = [_ahead(cell, cases, counts)]
+    try:
+        outcomes: list[Outcome] = []
+        for case in cases:
+            # What a kernel prints may be longer than any reader's patience: it becomes a part of
+            # the verdict, and stands below it.
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                try:
+                    run = functools.partial(outcome_of, case)
+                    one = patience.with_patience(run, lambda one: one.stopped == "time", limit_s)
+                except CompileFailed as error:
+                    raise DoesNotCompile(str(error)) from None
+            text = printed.getvalue().rstrip(" ")
+            first = text[: SHOWN_LINES * _WIDEST].splitlines()[:SHOWN_LINES]
+            shown = "\n".join(line[:_WIDEST] for line in first)
+            outcomes.append(dataclasses.replace(one, printed=shown, lines=len(text.splitlines())))
+            if outcomes[-1].stopped in stops:
+                break
+            if len(outcomes) == 1 and not counts:
+                ahead.append(_ahead(cell, budgeted, counts=True))
+    finally:
+        for several in ahead:
+            several.stop()
     return tuple(outcomes)
+
+
+def _ahead(cell: KernelCell, cases: Iterable[Case], counts: bool) -> Ahead:
+    """Begin to compile what the launches of the cases need: sizes may be constants of a source."""
+    launches = [one for case in cases for one in case.plan(cell)]
+    return Ahead([(one.source, one.options, f"{one.name}.cu") for one in launches], counts)
 
 
 # The kernel asks for what no launch can give it: other arguments, or more memory than there is.

@@ -99,6 +99,7 @@ def profile(
         source, name, args, (*(CHECKS if checks else ()), "traffic", "instructions"),
         options=options, constants=constants, grid=grid, block=block, shared=shared, watch=watch,
         sample_every=sample_every, outputs=outputs if checks else (), time_limit=time_limit,
+        counts=True,
     )
     return dataclasses.replace(profile_of(*launched, shared), checked=checks)
 
@@ -208,14 +209,16 @@ def _launch(
     outputs: Sequence[str] | None = (),
     time_limit: float | None = None,
     as_written: bool = False,
+    counts: bool = False,
     **more: Any,
 ) -> tuple[LaunchReport, Kernel, Extents, Extents]:
     """Compile a source, and run one launch of its kernel. as_written: of the translation that
-    keeps the loops of the source; more: arguments of launch.launch.
+    keeps the loops of the source; counts: of the PTX that nvcc writes; more: arguments of
+    launch.launch.
     """
     blocks, threads = extents(grid, "grid"), extents(block, "block")
     rehearses = as_written or "initialisation" in observe
-    with _loaded(source, name, options, constants, rehearses) as kernel:
+    with _loaded(source, name, options, constants, rehearses, counts) as kernel:
         if as_written:
             if kernel.rehearsal is None:
                 raise instructions.NoSourceForm(
@@ -260,9 +263,10 @@ def _loaded(
     options: Sequence[str],
     constants: Mapping[str, np.ndarray] | None,
     rehearses: bool,
+    counts: bool = False,
 ) -> Iterator[Kernel]:
     """Compile a source and yield a kernel of it, whose module has the values of its constants.
-    rehearses: as of module.load. The exceptions are those of `profile`.
+    rehearses, counts: as of module.load. The exceptions are those of `profile`.
     """
     is_name = isinstance(source, str) and "\n" not in source and source.endswith(".cu")
     if not isinstance(source, str) or is_name:
@@ -281,7 +285,7 @@ def _loaded(
     compiler.require_text(source, options)
     compiler_options.require_folders(options)
     plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
-    module = load(source, tuple(options), f"{plain}.cu", rehearses=rehearses)
+    module = load(source, tuple(options), f"{plain}.cu", rehearses=rehearses, counts=counts)
     try:
         try:
             kernel = module.kernels[name]

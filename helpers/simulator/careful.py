@@ -8,22 +8,21 @@ optimisation keeps them all. A launch rehearses with it, see launch.py.
 from __future__ import annotations
 
 import re
-import threading
-from concurrent.futures import Future
+from functools import partial
 
 from . import compiler_cache, front_ends
 from .dwarf import Dwarf
 from .includes import without_comments
+from .later_ptx import LaterPtx
 from .ptx import int_sums, lifetimes, overflows, unset
 from .ptx_places import with_callers
 from .toolchain import CacheError, CompileFailed
 
-_AT_A_TIME = threading.Semaphore(2)
 _UNIT = re.compile(r"(_INTERNAL_|_GLOBAL__N__)([0-9a-f]{8})_")
 
 
 class CarefulTranslation:
-    """The careful translation of one text; it is compiled in a thread and cached on disk.
+    """The careful translation of one text by each compiler.
 
     key: identifies everything that the translations of the text depend on; needed: the options that
     the text's own compilation needed beside its own, if they are known.
@@ -31,14 +30,14 @@ class CarefulTranslation:
 
     def __init__(self, text: front_ends.Text, key: str):
         self._text, self._key = text, key
-        self._by: dict[str, Future[str]] = {}
+        self._by: dict[str, LaterPtx] = {}
         self.needed: tuple[str, ...] = ()
 
     def for_debugger(self, compiler: str, other: str) -> str:
         """Return the PTX that `compiler` makes for a debugger, with its debug information and the
         names of the `other` PTX. Raises CompileFailed.
         """
-        return _with_names_of(other, self._for_debugger(compiler))
+        return with_names_of(other, self._for_debugger(compiler))
 
     def _for_debugger(self, compiler: str) -> str:
         key = compiler_cache.key_of([self._key, compiler])
@@ -50,39 +49,26 @@ class CarefulTranslation:
 
     def begin(self, compiler: str) -> None:
         """Start the compilation by "nvrtc" or "nvcc" in a thread, once for each compiler."""
-        if compiler not in self._by:
-            self._by[compiler] = Future()
-            # No pool of Python's: a pool takes nothing after the main thread's end, and a thread of
-            # the program may go on then.
-            threading.Thread(
-                target=self._work, args=(compiler,), name="careful translation", daemon=True
-            ).start()
+        self._of(compiler).begin()
 
     def ptx(self, compiler: str, other: str) -> str:
-        """Return the PTX of `compiler` with the names of the `other` PTX, which the same compiler
-        wrote; "" if the compiler refuses the text.
+        """Return the PTX of `compiler` with the names of the `other` PTX; "" if the compiler
+        refuses the text.
         """
-        self.begin(compiler)
-        return _with_names_of(other, self._by[compiler].result())
+        return with_names_of(other, self._of(compiler).get())
 
-    def _work(self, compiler: str) -> None:
-        future = self._by[compiler]
-        try:
-            with _AT_A_TIME:
-                future.set_result(self._translate(compiler))
-        except BaseException as error:  # the launch that waits for it raises it
-            future.set_exception(error)
+    def _of(self, compiler: str) -> LaterPtx:
+        if compiler not in self._by:
+            key = compiler_cache.key_of([self._key, compiler, "marked 13"])
+            make = partial(self._translate, compiler)
+            self._by.setdefault(compiler, LaterPtx("careful", key, make))
+        return self._by[compiler]
 
     def _translate(self, compiler: str) -> str:
-        key = compiler_cache.key_of([self._key, compiler, "marked 13"])
-        if (record := compiler_cache.load("careful", key)) is not None and "ptx" in record:
-            return str(record["ptx"])
         try:
-            ptx = int_sums.with_sums(overflows.with_exact_indices(self._with_marks(compiler)))
+            return int_sums.with_sums(overflows.with_exact_indices(self._with_marks(compiler)))
         except (CompileFailed, CacheError, OSError):
-            ptx = ""  # the launch runs without a rehearsal
-        compiler_cache.store("careful", key, {"ptx": ptx})
-        return ptx
+            return ""  # the launch runs without a rehearsal
 
     def _with_marks(self, compiler: str) -> str:
         """Return careful PTX with marks on the variables that a thread may use unset: that for a
@@ -105,9 +91,9 @@ class CarefulTranslation:
         return other if has_more or unset.frame_bytes(other) > unset.frame_bytes(ptx) else ptx
 
 
-def _with_names_of(other: str, ptx: str) -> str:
-    """Return the PTX with the names without linkage of the `other` PTX: they hold a number, which
-    is new in each compilation.
+def with_names_of(other: str, ptx: str) -> str:
+    """Return PTX with the names of the `other` PTX of the same text. Names without linkage hold a
+    number, which is new in each compilation.
     """
     unit = _UNIT.search(other)
     return _UNIT.sub(lambda m: f"{m[1]}{unit[2]}_", ptx) if unit else ptx

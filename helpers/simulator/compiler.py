@@ -9,13 +9,16 @@ installed. If both refuse the source, the error has the compiler's own words.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from . import (
+    cicc,
     compiler_cache,
     compiler_options,
     debug_info,
@@ -25,11 +28,12 @@ from . import (
     notices,
     ptx_places,
 )
-from .careful import CarefulTranslation
+from .careful import CarefulTranslation, with_names_of
 from .compiler_options import Options
+from .later_ptx import LaterPtx
 from .ptx import parse
 from .ptx.declarations import DebugInfo, KernelInfo, Parameter, Variable
-from .toolchain import CompileFailed
+from .toolchain import CacheError, CompileFailed
 
 __all__ = [
     "CompileFailed",
@@ -38,6 +42,7 @@ __all__ = [
     "KernelInfo",
     "Parameter",
     "Variable",
+    "as_nvcc",
     "careful_ptx",
     "compile_source",
     "debugger_ptx",
@@ -72,7 +77,9 @@ class Compiled:
     dynamic_shared: names and element types of `extern __shared__` arrays; compiler: "nvrtc" or
     "nvcc"; architecture: "90" or "90a"; registers: the limit of registers of a thread, 0 if the
     options set none; contract: whether products and sums may become fused multiply-adds; careful:
-    makes the PTX that `careful_ptx` returns; is_careful: `ptx` is the careful translation.
+    makes the PTX that `careful_ptx` returns; is_careful: `ptx` is the careful translation; by_cicc:
+    makes the PTX of nvcc's front end, for `as_nvcc`; remark: why `ptx` is not what nvcc writes,
+    though somebody asked for that.
     """
 
     source: str
@@ -89,9 +96,11 @@ class Compiled:
     contract: bool = True
     careful: CarefulTranslation | None = field(default=None, compare=False, repr=False)
     is_careful: bool = False
+    by_cicc: LaterPtx | None = field(default=None, compare=False, repr=False)
+    remark: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(replace(self, careful=None))
+        return asdict(replace(self, careful=None, by_cicc=None))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Compiled:
@@ -121,13 +130,14 @@ def compile_source(
     file: str = "kernel.cu",
     extern_c: bool = False,
     compiler: str = "",
+    counts: bool = False,
 ) -> Compiled:
     """Compile CUDA `source`, or take it from the cache.
 
     options: options of nvcc, see compiler_options; file: the source's name in messages, with the
     folder in which the compiler looks for its includes; extern_c: put the source into extern "C",
     which is PyCUDA's default; compiler: use only "nvrtc" or "nvcc", else the first that takes the
-    source.
+    source; counts: `as_nvcc` will be asked for, so begin its compilation at the same time.
     Raises CompileFailed with the compiler's own text and the source's lines, and
     toolkit.ToolkitMissingError.
     """
@@ -137,9 +147,10 @@ def compile_source(
     read = compiler_options.read(options)
     folders = _folders(file, read)
     included = includes.check(source, file, read.macros, folders)
-    return _compiled(
-        source, file, extern_c, read, tuple(folders), tuple(included.items()), compiler
-    )
+    text = front_ends.Text(source, file, extern_c, read, tuple(folders), tuple(included.items()))
+    if counts and compiler != "nvcc":
+        _by_cicc(_unnamed(text)).begin()
+    return _compiled_once(text, compiler)
 
 
 def _folders(file: str, options: Options) -> list[Path]:
@@ -153,27 +164,77 @@ def _folders(file: str, options: Options) -> list[Path]:
     ]
 
 
+_under_way: dict[tuple[front_ends.Text, str], Future[Compiled]] = {}
+_lock = threading.Lock()
+
+
+def _compiled_once(text: front_ends.Text, compiler: str) -> Compiled:
+    """Return what `_compiled` does. A thread that needs what another one compiles waits for it."""
+    with _lock:
+        there = _under_way.get((text, compiler))
+        mine: Future[Compiled] = Future()
+        if there is None:
+            _under_way[text, compiler] = mine
+    if there is not None:
+        return there.result()
+    try:
+        compiled = _compiled(text, compiler)
+        mine.set_result(compiled)
+        return compiled
+    except BaseException as error:
+        mine.set_exception(error)
+        raise
+    finally:
+        with _lock:
+            del _under_way[text, compiler]
+
+
 @lru_cache(maxsize=64)
-def _compiled(
-    source: str,
-    file: str,
-    extern_c: bool,
-    options: Options,
-    folders: tuple[Path, ...],
-    included: tuple[tuple[str, str], ...],
-    compiler: str,
-) -> Compiled:
-    text = front_ends.Text(source, file, extern_c, options, folders, included)
-    if not named_later.possible(text):
+def _compiled(text: front_ends.Text, compiler: str) -> Compiled:
+    unnamed = _unnamed(text)
+    if unnamed == text:
         return _kept(text, compiler)
     try:
-        compiled = _kept(replace(text, file=named_later.STAND_IN), compiler)
+        compiled = _kept(unnamed, compiler)
     except CompileFailed as refused:
-        message = refused.message.replace(named_later.STAND_IN, file)
+        message = refused.message.replace(named_later.STAND_IN, text.file)
         raise CompileFailed(message) from refused.__cause__
     if named_later.remains_in(compiled.ptx):
         return _kept(text, compiler)
-    return _named(compiled, file)
+    return _named(compiled, text.file)
+
+
+def _unnamed(text: front_ends.Text) -> front_ends.Text:
+    """Return the text with a stand-in for its name, or as it is if it must have its own name."""
+    return replace(text, file=named_later.STAND_IN) if named_later.possible(text) else text
+
+
+@lru_cache(maxsize=64)
+def _by_cicc(text: front_ends.Text) -> LaterPtx:
+    """Return the PTX of nvcc's front end, which a thread makes once `begin` is called."""
+    key = compiler_cache.key_of([_key(text, "cicc"), cicc.fingerprint()])
+    return LaterPtx("cicc", key, partial(front_ends.as_nvcc, text))
+
+
+@lru_cache(maxsize=64)
+def as_nvcc(compiled: Compiled) -> Compiled:
+    """Return the compiled source with the PTX that nvcc writes, as PyCUDA would have it on a GPU.
+
+    Where nvcc's front end is not installed, or refuses the source, it is `compiled` with a remark.
+    """
+    if compiled.by_cicc is None or compiled.is_careful or compiled.compiler == "nvcc":
+        return compiled
+    try:
+        ptx = named_later.renamed(compiled.by_cicc.get(), compiled.file)
+        ptx = with_names_of(compiled.ptx, ptx)
+        kernels = set(parsed(ptx).kernels)
+    except cicc.NotAvailable as missing:
+        return replace(compiled, remark=str(missing))
+    except (CompileFailed, CacheError, OSError):
+        return replace(compiled, remark="nvcc's front end, cicc, refuses this source without nvcc")
+    if kernels != {one.mangled for one in compiled.kernels}:
+        return replace(compiled, remark="nvcc's front end, cicc, names the kernels otherwise")
+    return replace(compiled, ptx=ptx)
 
 
 def _named(compiled: Compiled, file: str) -> Compiled:
@@ -192,7 +253,20 @@ def _named(compiled: Compiled, file: str) -> Compiled:
 
 def _kept(text: front_ends.Text, compiler: str) -> Compiled:
     """Return the compiled text from the cache, or compile it and keep it there."""
-    key = compiler_cache.key_of(
+    key = _key(text, compiler)
+    careful = CarefulTranslation(text, key)
+    if (record := compiler_cache.load("ptx", key)) is not None:
+        try:
+            return replace(Compiled.from_dict(record), careful=careful, by_cicc=_by_cicc(text))
+        except (TypeError, KeyError, ValueError):  # another version wrote this record: replace it
+            pass
+    compiled = _compile(text, compiler, careful)
+    compiler_cache.store("ptx", key, compiled.to_dict())
+    return replace(compiled, careful=careful, by_cicc=_by_cicc(text))
+
+
+def _key(text: front_ends.Text, compiler: str) -> str:
+    return compiler_cache.key_of(
         [
             text.source,
             text.file,
@@ -204,15 +278,6 @@ def _kept(text: front_ends.Text, compiler: str) -> Compiled:
             front_ends.fingerprint(),
         ]
     )
-    careful = CarefulTranslation(text, key)
-    if (record := compiler_cache.load("ptx", key)) is not None:
-        try:
-            return replace(Compiled.from_dict(record), careful=careful)
-        except (TypeError, KeyError, ValueError):  # another version wrote this record: replace it
-            pass
-    compiled = _compile(text, compiler, careful)
-    compiler_cache.store("ptx", key, compiled.to_dict())
-    return replace(compiled, careful=careful)
 
 
 def require_text(source: str, options: Sequence[object]) -> None:

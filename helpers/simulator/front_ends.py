@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from . import compiler_cache, debug_info, nvrtc, ptx_places, standard_headers, toolkit
+from . import (
+    cicc,
+    compiler_cache,
+    debug_info,
+    host_names,
+    nvrtc,
+    ptx_places,
+    standard_headers,
+    toolkit,
+)
 from .compiler_options import Options
 from .includes import without_comments
 from .toolchain import CompileFailed
@@ -233,12 +242,31 @@ def _translated(text: Text, compiler: str) -> Translation:
             raise _with_advice(refused, nvcc is None) from None
         first = refused
     needs_host = _NEEDS_HOST.search(first.message) is not None
+    if not needs_host and not _may_please_nvcc(text, first.message):
+        raise first
     try:
         return _by_nvcc(text, in_doubt=not needs_host)
     except CompileFailed as refused:
         # Both refuse the text in the same words, but only NVRTC shows the lines of the source
         # unchanged.
         raise (refused if needs_host else first) from None
+
+
+def _may_please_nvcc(text: Text, message: str) -> bool:
+    """Return whether nvcc may take a text that NVRTC has refused, with its message: for a name of
+    the host's headers, or for an extension of C++ that nvcc's front end takes. To ask nvcc itself
+    would take longer than all the rest.
+    """
+    if host_names.may_be_missing(message):
+        return True
+    whole = text.whole(standard_headers.PRELUDE)
+    try:
+        cicc.require_syntax(whole, text.file, text.folders, text.options)
+    except CompileFailed:
+        return False
+    except cicc.NotAvailable:
+        pass
+    return True
 
 
 def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
@@ -487,6 +515,30 @@ def _carefully_by_nvcc(text: Text, for_debugger: bool) -> str:
     return ptx_places.with_short_paths(ptx, text.file)
 
 
+def as_nvcc(text: Text) -> str:
+    """Return the PTX that nvcc writes for a text that NVRTC takes: from cicc alone, or from nvcc if
+    cicc refuses the text. Raises cicc.NotAvailable and CompileFailed.
+    """
+    whole = text.whole(standard_headers.PRELUDE)
+    try:
+        ptx = cicc.translate(whole, text.file, text.folders, text.options)
+    except CompileFailed:
+        if toolkit.program("nvcc") is None or toolkit.host_compiler() is None:
+            raise
+        with toolkit.scratch() as folder:
+            ptx, _ = _nvcc_ptx(_nvcc_command(text, folder), text, folder)
+    return ptx_places.with_short_paths(ptx, text.file)
+
+
+def _nvcc_ptx(command: Sequence[str], text: Text, folder: Path) -> tuple[str, str]:
+    """Return the PTX and the messages of a command of nvcc. Raises CompileFailed."""
+    done = toolkit.run([*command, "-lineinfo", "-o", "run.ptx"], folder)
+    log = _without_folder(done.stdout + done.stderr, folder, text.file, text.folders)
+    if done.returncode:
+        raise CompileFailed(log or f"nvcc ended with status {done.returncode}")
+    return (folder / "run.ptx").read_text(encoding="utf-8", errors="replace"), log
+
+
 def _by_nvcc(text: Text, in_doubt: bool = False) -> Translation:
     """Compile a text to run and for debugging, both at the same time; in_doubt: the text is
     probably wrong, so begin the second only when nvcc has taken the text.
@@ -501,17 +553,13 @@ def _by_nvcc(text: Text, in_doubt: bool = False) -> Translation:
         )
         debug = None if in_doubt else _begin_for_debugging([*command, *quiet], folder)
         try:
-            done = toolkit.run([*command, "-lineinfo", *quiet, "-o", "run.ptx"], folder)
-            log = _without_folder(done.stdout + done.stderr, folder, text.file, text.folders)
-            if done.returncode:
-                raise CompileFailed(log or f"nvcc ended with status {done.returncode}")
+            ptx, log = _nvcc_ptx([*command, *quiet], text, folder)
             debug = debug or _begin_for_debugging([*command, *quiet], folder)
             debug.wait()
         finally:
             if debug is not None:
                 debug.kill()
                 debug.wait()
-        ptx = (folder / "run.ptx").read_text(encoding="utf-8", errors="replace")
         try:
             debug_ptx = (folder / "debug.ptx").read_text(encoding="utf-8", errors="replace")
         except OSError:

@@ -81,6 +81,7 @@ def profile_of(
         parted_recursion=_parted_recursion(report.sites, reader),
         bulk_copies=_lines(copies, reader), shares=_shares(report, reader),
         of_headers=of_headers, clock_reads=_clock_reads(kernel),
+        remark=kernel.module.compiled.remark,
     )
     if not len(report.executed) or not report.completed:
         return profile

@@ -126,11 +126,11 @@ class Kernel:
 
     @cached_property
     def resources(self) -> assembly.Resources | None:
-        """The resources of a thread and a block by ptxas; None if the assembler's wheel is not
-        installed. Raises CompileFailed.
+        """The resources of a thread and a block by ptxas, from the PTX of nvcc; None if the
+        assembler's wheel is not installed. Raises CompileFailed.
         """
         try:
-            return assembly.resources(self.module.compiled)[self.mangled]
+            return assembly.resources(compiler.as_nvcc(self.module.compiled))[self.mangled]
         except ToolkitMissingError:
             return None
 
@@ -454,20 +454,24 @@ def load(
     file: str = "kernel.cu",
     extern_c: bool = False,
     rehearses: bool = True,
+    counts: bool = False,
 ) -> Module:
     """Compile and loads CUDA source. Raises CompileFailed (with file:line) and
     toolkit.ToolkitMissingError.
 
     rehearses: compile the careful translation at once, while this thread reads the PTX; without it
-    the first launch that rehearses waits for the compiler.
+    the first launch that rehearses waits for the compiler; counts: load the PTX that nvcc writes,
+    for counters that are those of a GPU.
 
     Another thread asks the assembler meanwhile (Module.require_assembled).
     It refuses constant memory over 64 KB and static shared memory over 48 KB, as ptxas does.
     """
-    compiled = compiler.compile_source(source, tuple(options), file, extern_c)
+    compiled = compiler.compile_source(source, tuple(options), file, extern_c, counts=counts)
     assembly.begin(compiled)
     if rehearses and compiled.careful is not None:
         compiled.careful.begin(compiled.compiler)
+    if counts:
+        compiled = compiler.as_nvcc(compiled)
     constant = sum(v.size for v in encoded.variables(compiled).values() if v.space == "const")
     if constant > MAX_CONSTANT:
         raise CompileFailed(

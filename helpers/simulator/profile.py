@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from helpers.quantities import quantity
 
 from . import bounds
-from .bounds import Bounds, Counts
+from .bounds import Bounds, Costs, Counts
 from .findings import Finding
 from .profile_tables import html_table, text_table
 from .profile_words import sentences
@@ -62,7 +62,8 @@ class Profile:
     bytes, which are in no counter of Nsight Compute; shares: what the busiest of its warps, threads
     and blocks did; of_headers: those of `instructions` that functions of headers execute on their
     own account, as a barrier of <cuda/barrier> reads a clock; clock_reads: how many instructions of
-    the kernel read a clock, those of headers left out, whether or not they were executed.
+    the kernel read a clock, those of headers left out, whether or not they were executed; remark:
+    why the counters are not those of nvcc's PTX, "" if they are.
     ptxas joins neighbouring words of shared memory and drops loads. The counters follow its machine
     code, and count an access as PTX has it where that is not sure.
     """
@@ -87,6 +88,7 @@ class Profile:
     of_headers: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
     clock_reads: int = field(default=0, repr=False, compare=False)
     shares: Shares = field(default_factory=Shares, repr=False, compare=False)
+    remark: str = field(default="", compare=False)
 
     def bounds(self, device: str = "H200", cache: str = "cold") -> Bounds:
         """Return what no such device does faster, resource by resource.
@@ -95,6 +97,9 @@ class Profile:
         nothing in the L2 cache, "hot" for one that may. Raises bounds.UnknownDevice, which lists
         the devices that there are, and ValueError for a launch that did not run whole.
         """
+        return bounds.bounds(self._require_counts(), device, cache)
+
+    def _require_counts(self) -> Counts:
         if self.counts is None or self.sampled or not self.completed:
             why = "it was stopped at a finding"
             if self.sampled:
@@ -103,7 +108,13 @@ class Profile:
                 f"{self.kernel} has no bounds, because {why}: profile it whole, without "
                 "sample_every"
             )
-        return bounds.bounds(self.counts, device, cache)
+        return self.counts
+
+    def costs(self, device: str = "H200", cache: str = "cold") -> Costs:
+        """Return the avoidable work of the launch, the dearest on the bound first, and what limits
+        the blocks that a multiprocessor holds. The arguments, and what is raised: as for `bounds`.
+        """
+        return bounds.costs(self._require_counts(), self.lines, device, cache)
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
         """Sum a LineTraffic counter over all lines, as in total("sectors", "global", "load")."""
@@ -173,7 +184,21 @@ class Profile:
         """Return sentences on the counters: for each kind of access the most important line first;
         () for a kernel without traffic.
         """
-        return tuple(sentences(self.lines, self.control, self.runtime_calls, self.parted_recursion))
+        told = list(sentences(self.lines, self.control, self.runtime_calls, self.parted_recursion))
+        if spilled := self._spilled_bytes():
+            told.append(
+                f"a thread lacks registers: the compiler moves {quantity(spilled, 'byte')} of its "
+                "values to local memory and back (spills)"
+            )
+        if self.remark:
+            other = "the counters follow the code of NVRTC, and PyCUDA's nvcc may write another"
+            told.append(f"{other} ({self.remark})")
+        return tuple(told)
+
+    def _spilled_bytes(self) -> int:
+        """Return the bytes that the code of a thread stores and loads for want of registers."""
+        needs = self.counts.kernel.resources if self.counts is not None else None
+        return needs.spill_store_bytes + needs.spill_load_bytes if needs is not None else 0
 
     def to_dict(self) -> dict:
         """Return plain values for a file: counters, lines, arrays, control and findings, without

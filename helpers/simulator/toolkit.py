@@ -113,6 +113,13 @@ def program(name: str) -> Path | None:
 
 
 @cache
+def front_end() -> Path | None:
+    """Return the path of nvcc's front end, cicc, None if its wheel is not installed."""
+    path = root() / "nvvm" / "bin" / "cicc"
+    return path if path.is_file() and os.access(path, os.X_OK) else None
+
+
+@cache
 def host_compiler() -> Path | None:
     """Return a C++ compiler for nvcc's preprocessing: $NVCC_CCBIN, $CXX, g++, c++ or clang++; None
     without one.

@@ -437,6 +437,75 @@ def _more_atomics() -> Iterable[Case]:
                 )
 
 
+def _ladder() -> Iterable[Case]:
+    """Yield steps of the well-known ladder of SGEMM, whose shared loads ptxas joins by the PTX of
+    nvcc and leaves apart by that of NVRTC.
+    """
+    for depth in (48, 64):
+        for kernel in ("sgemm_vectorised", "sgemm_warptiled"):
+            A, B, C = _floats(64 * depth), _floats(64 * depth, 1), np.zeros(4096, np.float32)
+            matrices = [*_ints(64, 64, depth), np.float32(1), A, B, np.float32(0), C]
+            yield _in_a_row(kernel, f"K = {depth}", 1, 128, matrices)
+
+
+def _floats(count: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1, 1, count).astype(np.float32)
+
+
+# How many turns lanes make in their loops, by what says so in the label.
+_LEAVING = {
+    "mod 7": np.arange(32) * 5 % 7,
+    "all 5": np.full(32, 5),
+    "random": np.random.default_rng(3).integers(0, 31, 32),
+    "up": np.arange(32),
+}
+
+
+def _loops_left() -> Iterable[Case]:
+    """Yield loops that the lanes of a warp leave at different times."""
+    n = np.int32(40)
+    for form in range(9):
+        for what, turns in _LEAVING.items():
+            x = (np.arange(256) * 37 % 32).astype(np.float32)
+            if form != 2:
+                x = np.random.default_rng(2).uniform(0.1, 1, 256).astype(np.float32)
+            cells = [np.zeros(32, np.float32), x, turns.astype(np.int32), n]
+            yield _in_a_row("loops_left", f"form {form}, {what}", 1, 32, cells, f"FORM={form}")
+    for form in (0, 1):
+        for size in (32, 19):
+            m = _floats(size * size).reshape(size, size)
+            m = m @ m.T + size * np.eye(size, dtype=np.float32)
+            cells = [m.astype(np.float32).ravel(), np.int32(size)]
+            what = f"form {form}, {size} x {size}"
+            yield _in_a_row("cholesky_by_columns", what, 1, 32, cells, f"FORM={form}")
+
+
+def _mixed_atomics() -> Iterable[Case]:
+    lane = np.arange(32)
+    for form in range(4):
+        for keys in (4, 32):
+            key, value = (lane * 5 % keys).astype(np.int32), (lane % 9).astype(np.int32)
+            cells = [np.zeros(32, np.uint64), key, value]
+            yield _in_a_row("leaders64", f"form {form}, {keys} keys", 1, 32, cells, f"FORM={form}")
+    for place, where in enumerate(("global", "shared")):
+        for form in range(14):
+            for what, index in (("own", lane), ("mod 4", lane % 4)):
+                cells = [np.arange(64).astype(np.int32), np.zeros(32, np.int32)]
+                cells += [index.astype(np.int32), (lane % 5).astype(np.int32)]
+                yield _in_a_row(
+                    "atomics_mixed", f"form {form}, {where}, {what}", 1, 32, cells,
+                    f"FORM={form}", f"WHERE={place}",
+                )  # fmt: skip
+
+
+def _padded() -> Iterable[Case]:
+    for form in range(9):
+        size = (24, 16, 32)[form % 3]
+        raw = np.random.default_rng(5).integers(0, 99, 128 * size // 4).astype(np.int32)
+        cells = [np.zeros(128 * size, np.uint8), raw.view(np.uint8), np.int32(128)]
+        yield _in_a_row("padded_structures", f"form {form}", 1, 128, cells, f"FORM={form}")
+
+
 # The two layers, and a small one that no tile, patch or group of output maps divides.
 _RAGGED = ConvShape(2, C=3, M=5, H=43, W=38, K=7)
 LAYERS = {
@@ -666,6 +735,10 @@ _PARTS = (
     _repeated_vectors,
     _calls,
     _more_atomics,
+    _ladder,
+    _loops_left,
+    _mixed_atomics,
+    _padded,
 )
 LAUNCHES: tuple[Case, ...] = tuple(launch for part in _PARTS for launch in part())
 

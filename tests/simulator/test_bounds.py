@@ -443,6 +443,78 @@ def test_blocks_come_in_waves_as_ptxas_gives_registers_and_shared_memory():
     assert "holds 7 blocks at once: 0.143 waves" in str(seen.bounds())
 
 
+# ---- avoidable work ----
+
+SPREAD = "float s = 0; for (int j = 0; j < 32; ++j) s += p1[32 * i + j % 4];\np0[i] = s;"
+CONFLICTS = (
+    "__shared__ float s[4096];\nfor (int j = threadIdx.x; j < 4096; j += 128) s[j] = p1[j];\n"
+    "__syncthreads();\nfloat a = 0;\n"
+    "for (int j = 0; j < 64; ++j)\na += s[(32 * threadIdx.x + j) % 4096];\np0[i] = a;"
+)
+ONE_ADDRESS = "atomicMax((int*) p0 + threadIdx.x % 2, (int) p1[i]);"
+SPILLS = (
+    "float a[64];\nfor (int j = 0; j < 64; ++j) a[j] = p1[i + j];\n"
+    "for (int t = 0; t < 4; ++t)\n"
+    "for (int j = 0; j < 64; ++j) a[j] = a[j] * a[(j + 7) % 64] + a[(j * 5) % 64];\n"
+    "float s = 0; for (int j = 0; j < 64; ++j) s += a[j];\np0[i] = s;"
+)
+# The body and the options of a kernel; what costs most on its bound, and in which line.
+DEAREST = [
+    (SPREAD, (), "no lane asks for", 5),
+    (CONFLICTS, (), "bank conflicts", 10),
+    (ONE_ADDRESS, (), "on one address", 5),
+    (SPILLS, ("-maxrregcount=32",), "spills", 0),
+]
+
+
+@pytest.mark.parametrize(("body", "options", "what", "line"), DEAREST)
+def test_the_dearest_work_of_a_launch_comes_first(toy, body, options, what, line):
+    seen = profile(body, zeros(), random(132 * 128 * 33), options=options)
+    found = seen.costs("toy")
+    first = found.costs[0]
+    assert what in first.what and first.line == line
+    assert [one.on_the_bound for one in found.costs] == sorted(
+        (one.on_the_bound for one in found.costs), reverse=True
+    )
+    assert 0 <= first.on_the_bound <= first.microseconds * (1 + 1e-9) <= found.bound * (1 + 1e-9)
+    for text in (found.sentence, str(found), found._repr_html_()):
+        assert what in text
+    assert any("spills" in one for one in seen.sentences()) == (what == "spills")
+
+
+def test_what_conflicts_cost_is_what_the_bound_falls_by_without_them(toy):
+    seen = profile(CONFLICTS, zeros(), random(4096))
+    without = profile(CONFLICTS.replace("32 * threadIdx.x", "threadIdx.x"), zeros(), random(4096))
+    cost = seen.costs("toy").costs[0]
+    assert cost.amount == seen.shared_load_conflicts and not without.shared_load_conflicts
+    bounds_of = [one.bounds("toy").microseconds for one in (seen, without)]
+    assert cost.on_the_bound == pytest.approx(bounds_of[0] - bounds_of[1], rel=0.05)
+
+
+def test_a_launch_without_avoidable_work_has_no_costs(toy, copied):
+    found = copied.costs("toy")
+    assert found.costs == () and "None of its work" in str(found)
+
+
+# The body of a kernel, its threads and options; what is said of the blocks that are held at once.
+HELD = [
+    ("p0[i] = 1;", 128, (), "16 blocks at once, 64 of 64 warps, which is all that it can."),
+    ("p0[i] = 1;", 32, (), "32 blocks at once, 32 of 64 warps, and never more blocks"),
+    ("p0[i] = 1;", 768, (), "limited by threads: one more needs 682 threads a block at most."),
+    ("__shared__ float s[5000]; s[threadIdx.x] = i; p0[i] = s[threadIdx.x];", 128, (),
+     "limited by shared memory: one more needs 18,432 bytes of shared memory a block at most "
+     "(now 20,000)."),
+    (SPILLS, 256, (), "limited by registers: one more needs "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "threads", "options", "said"), HELD)
+def test_the_resource_that_limits_the_blocks_held_at_once_is_named(body, threads, options, said):
+    arrays = zeros(132, threads), random(132 * threads + 64)
+    held = profile(body, *arrays, threads=threads, options=options).counts.residence
+    assert said in held
+
+
 def test_launches_in_a_row_add_up(copied):
     one = copied.bounds()
     both = bounds.in_a_row([one, one], "twice")

@@ -10,13 +10,16 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from helpers.simulator import (
+    ahead,
     assembly,
+    cicc,
     compiler,
     compiler_cache,
     compiler_options,
@@ -27,6 +30,7 @@ from helpers.simulator import (
     nvrtc_worker,
     toolkit,
 )
+from helpers.simulator.ahead import Ahead
 from helpers.simulator.careful import CarefulTranslation
 from helpers.simulator.compiler import CompileFailed, compile_source
 
@@ -50,9 +54,15 @@ def own_cache(tmp_path, monkeypatch):
     """
     monkeypatch.setenv("HALO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(CarefulTranslation, "begin", lambda *_: None)
-    compiler._compiled.cache_clear()
+    forget()
     yield
-    compiler._compiled.cache_clear()
+    forget()
+
+
+def forget() -> None:
+    """Forget what the process has compiled."""
+    for kept in (compiler._compiled, compiler._by_cicc, compiler.as_nvcc):
+        kept.cache_clear()
 
 
 def kernel_of(source: str, **given) -> compiler.KernelInfo:
@@ -454,11 +464,36 @@ def test_what_nvcc_does_not_give_without_a_header_is_refused():
 
 
 @needs_nvcc
-def test_nvcc_compiles_a_wrong_source_once(monkeypatch):
-    """A second time, for debugging, would make the message of a typing error wait."""
-    monkeypatch.delattr(front_ends, "_begin_for_debugging")
-    with pytest.raises(CompileFailed, match='expected a ";"'):
-        compile_source("__global__ void k(float* y) { y[0] = 1 }")
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("y[0] = 1", 'expected a ";"'),
+        ("y[0] = threadIdy.x;", '"threadIdy" is undefined'),
+        ("int n = 3; y[0] = N(n) + m;", '"m" is undefined'),
+        ("y[0] = y;", '"float \\*"'),
+    ],
+)
+def test_a_wrong_source_does_not_wait_for_nvcc(body, said, monkeypatch):
+    monkeypatch.setattr(front_ends, "_by_nvcc", None)
+    with pytest.raises(CompileFailed, match=said):
+        compile_source(f"#define N(a) (a)\n__global__ void k(float* y) {{ {body} }}")
+
+
+# What NVRTC refuses and nvcc takes: extensions of C++, and names of the host's headers.
+ONLY_NVCC = [
+    ("y[0] = ((float2) {1, 2}).x;", ()),
+    ("y[0] = ({ float a = y[1]; a + 1; });", ()),
+    ("y[0] = offsetof(float4, z);", ()),
+    ("if constexpr (sizeof(int) == 4) y[0] = 1;", ("-std=c++14",)),
+    ("__int128 a = 3; y[0] = (float) a;", ()),
+]
+
+
+@needs_nvcc
+@pytest.mark.parametrize(("body", "options"), ONLY_NVCC)
+def test_nvcc_is_asked_where_it_may_take_a_source(body, options):
+    source = f"#include <cstddef>\n__global__ void k(float* y) {{ {body} }}"
+    assert compile_source(source, options).compiler == "nvcc"
 
 
 @needs_nvcc
@@ -489,6 +524,125 @@ def test_both_compilers_say_the_same_of_a_source():
     first, second = (compile_source(PLAIN, compiler=name) for name in ("nvrtc", "nvcc"))
     assert first.kernels == second.kernels
     assert first.debug == second.debug
+
+
+# Sources for which the front end alone must write the PTX that nvcc writes, and their options.
+SHARED = """__global__ void k(float* y, const float* x, int n)
+{
+    __shared__ float s[256];
+    s[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    float sum = 0;
+    for (int j = 0; j < n; ++j) sum += s[threadIdx.x + j] * s[4 * j];
+    y[threadIdx.x] = sum / x[n];
+}
+"""
+WITH_HEADERS = """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cuda_fp16.h>
+#include <cuda_pipeline.h>
+#include <mma.h>
+#include <cuda/barrier>
+#include <cmath>
+#include <cassert>
+#include <cstdint>
+namespace cg = cooperative_groups;
+namespace { __device__ int hidden[2]; }
+__global__ void k(float* y, half* h, uint64_t* wide)
+{
+    auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+    assert(y != nullptr);
+    for (int i : {1, 2, 3}) y[i] = cg::reduce(warp, y[threadIdx.x], cg::plus<float>());
+    h[0] = __hfma(h[1], h[2], h[3]);
+    wide[hidden[1]] += __shfl_sync(~0u, hidden[0]++, 3);
+    y[0] = std::sqrt(y[1]) + std::abs(y[2]) + sinf(y[3]) + pow(y[4], 2) + NAN;
+    printf("%f %d", y[0], max(INT_MAX, 1));
+}
+"""
+LIKE_NVCC = [
+    (SHARED, ()),
+    (SHARED, ("-use_fast_math", "-restrict", "-std=c++20", "-maxrregcount=32")),
+    (SHARED, ("-fmad=false", "-prec-div=false", "-ftz=true", "-arch=sm_90a", "-DN=3")),
+    (WITH_HEADERS, ()),
+    ("template <class F> __device__ float twice(F f, float a) { return f(f(a)); }\n"
+     "__global__ void k(float* y) { y[0] = twice([=](float a) { return a + y[2]; }, y[1]); }",
+     ("--extended-lambda", "--expt-relaxed-constexpr")),
+]  # fmt: skip
+
+
+def code_of(ptx: str) -> list[str]:
+    """The lines of PTX without places and with one number in names without linkage."""
+    body = re.sub(r"(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}_", r"\1_", ptx.partition("\t.section")[0])
+    return [line for line in body.splitlines() if not re.match(r"\s*(\.loc|\.file|//|$)", line)]
+
+
+@needs_nvcc
+@pytest.mark.parametrize(("source", "options"), LIKE_NVCC)
+def test_the_front_end_alone_writes_what_nvcc_writes(source, options):
+    compiled = compile_source(source, options, counts=True)
+    ours = compiler.as_nvcc(compiled)
+    nvccs = compile_source(source, options, compiler="nvcc")
+    assert (compiled.compiler, ours.remark, ours.kernels) == ("nvrtc", "", compiled.kernels)
+    if "assert" not in source:  # of a line in a macro, which the front end does not know
+        assert code_of(ours.ptx) == code_of(nvccs.ptx)
+    assert lines_of(ours.ptx) == lines_of(nvccs.ptx)
+
+
+def test_the_front_end_needs_no_host_compiler_and_comes_from_the_cache(monkeypatch):
+    monkeypatch.setattr(toolkit, "host_compiler", lambda: None)
+    first = compiler.as_nvcc(compile_source(SHARED))
+    assert first.ptx != compile_source(SHARED).ptx and not first.remark
+    forget()
+    monkeypatch.setattr(toolkit, "run", None)
+    assert compiler.as_nvcc(compile_source(SHARED)) == first
+
+
+@pytest.mark.parametrize("missing", ["front end", "headers"])
+def test_without_the_front_end_the_ptx_is_that_of_nvrtc_with_a_remark(missing, monkeypatch):
+    monkeypatch.setattr(toolkit, "host_compiler", lambda: None)
+    if missing == "front end":
+        monkeypatch.setattr(toolkit, "front_end", lambda: None)
+    else:
+        monkeypatch.setattr(cicc, "_PRELUDE", "#error none\n")
+    compiled = compile_source(SHARED)
+    told = compiler.as_nvcc(compiled)
+    assert told.ptx == compiled.ptx and "cicc" in told.remark
+    assert ("pip install" in told.remark) == (missing == "front end")
+
+
+@pytest.mark.parametrize("source", [PLAIN, PLAIN.replace(";", "", 1)])
+def test_a_launch_waits_for_the_compilation_that_was_begun_ahead(source, monkeypatch):
+    """It does not compile the source again, and it meets the error of that compilation."""
+    begun, goes_on, calls = threading.Event(), threading.Event(), []
+    translate = front_ends.translate
+
+    def slow(text, which):
+        calls.append(text.source)
+        begun.set()
+        assert goes_on.wait(60)
+        return translate(text, which)
+
+    monkeypatch.setattr(front_ends, "translate", slow)
+    Ahead([(source, (), "k.cu"), (source, (), "k.cu")])
+    assert begun.wait(60)
+    threading.Timer(0.2, goes_on.set).start()
+    if source == PLAIN:
+        assert compile_source(source, (), "k.cu").kernels
+    else:
+        with pytest.raises(CompileFailed, match="expected"):
+            compile_source(source, (), "k.cu")
+    assert calls == [source]
+
+
+def test_nothing_is_begun_ahead_after_a_stop(monkeypatch):
+    goes_on, done = threading.Event(), []
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(ahead, "_compile", lambda *one: (done.append(one[0]), goes_on.wait(60)))
+    several = Ahead([("a", (), ""), ("b", (), "")])
+    several.stop()
+    goes_on.set()
+    time.sleep(0.1)
+    assert done in ([], ["a"])
 
 
 def test_without_a_host_compiler_the_message_says_what_to_install(monkeypatch):

@@ -167,8 +167,6 @@ def test_the_simulator_counts_what_the_gpu_counted(launch, recorded):
     compared = counter_comparison.compare(launch, row, seen)
     assert not counter_comparison.unexplained(compared)
     for found in compared:
-        if found.why == counter_differences.VARYING:  # it is there in some runs alone
-            continue
         if not found.equal:  # a known difference stays what it was when it was understood
             assert found.simulator == row[f"simulator {found.counter}"]
 
@@ -196,14 +194,6 @@ def test_only_a_small_surplus_of_passes_is_taken_for_other_work():
     # Fewer passes than the kernel needs: never.
     assert counter_differences.reason(launch, "shared_load_wavefronts", 1016, read) is None
     assert counter_differences.reason(launch, "global_load_sectors", 1000, read) is None
-
-
-def test_what_the_compiler_changes_from_run_to_run_is_small():
-    (launch,) = counter_cases.matching("gemm_pipelined, 130", KERNELS)
-    read = {"shared_load_wavefronts": 16_384, "global_load_sectors": 418_176}
-    for counted, why in ((16_416, counter_differences.VARYING), (16_417, None)):
-        assert counter_differences.reason(launch, "shared_load_wavefronts", counted, read) == why
-    assert counter_differences.reason(launch, "global_load_sectors", 418_177, read) is None
 
 
 def test_a_wrong_count_is_seen():

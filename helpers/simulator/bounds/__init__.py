@@ -55,35 +55,18 @@ from helpers import tables
 from helpers.quantities import quantity
 
 from ..architecture import SECTOR_BYTES
+from ..traffic import LineTraffic
+from .costs import Cost, Costs, cost_of
 from .counts import Counts
 from .resources import RECORDS, RESOURCES, Rate, Rates, Resource, UnknownDevice, rates, rates_of
+from .shares import Share
 
 __all__ = [
-    "RECORDS", "RESOURCES", "Bounds", "Counts", "Rate", "Rates", "Resource", "Share",
-    "UnknownDevice", "bounds", "in_a_row", "rates", "rates_of",
+    "RECORDS", "RESOURCES", "Bounds", "Cost", "Costs", "Counts", "Rate", "Rates", "Resource",
+    "Share", "UnknownDevice", "bounds", "costs", "in_a_row", "rates", "rates_of",
 ]
 
 CACHES = ("cold", "hot")
-
-
-@dataclass(frozen=True)
-class Share:
-    """One resource: what a launch asks of it, and for how long that keeps it busy.
-
-    amount: in `unit`s, at least; per_second: what the device gives, of all multiprocessors that the
-    launch can use; reason: a sentence.
-    """
-
-    resource: str
-    title: str
-    amount: float
-    unit: str
-    per_second: float
-    reason: str
-
-    @property
-    def microseconds(self) -> float:
-        return 1e6 * self.amount / self.per_second
 
 
 @dataclass(frozen=True)
@@ -218,6 +201,18 @@ def bounds(counts: Counts, device: str = "H200", cache: str = "cold") -> Bounds:
     if held:
         waves = counts.blocks / (held * given.multiprocessors)
     return Bounds(device, counts.kernel.name, cache, tuple(shares), waves, held)
+
+
+def costs(
+    counts: Counts, lines: Sequence[LineTraffic], device: str = "H200", cache: str = "cold"
+) -> Costs:
+    """Return the avoidable work of a launch. lines: of its profile; device, cache, and what is
+    raised: as for `bounds`.
+    """
+    found = bounds(counts, device, cache)
+    avoidable = cost_of(found.shares, counts, lines)
+    bound, by = found.microseconds, found.largest.title
+    return Costs(counts.kernel.name, device, bound, by, avoidable, counts.residence)
 
 
 def in_a_row(launches: Iterable[Bounds], name: str = "") -> Bounds:

@@ -11,6 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
+from helpers.quantities import quantity
+
 from .. import assembly, library
 from ..architecture import (
     MAX_BLOCKS_PER_MULTIPROCESSOR,
@@ -98,18 +100,57 @@ class Counts:
     def blocks_at_a_time(self) -> int | None:
         """Blocks that a multiprocessor holds at once, by registers, shared memory and threads as
         ptxas gives them; None where ptxas is not installed."""
+        return min(self._held_by.values()) if self._held_by else None
+
+    @cached_property
+    def _held_by(self) -> dict[str, int]:
+        """How many blocks each resource of a multiprocessor is enough for, by its name; empty where
+        ptxas is not installed."""
         found = self.kernel.resources
         if found is None:
-            return None
-        warps = -(-math.prod(self.block) // WARP_SIZE)
+            return {}
         registers = -(-found.registers // REGISTER_UNIT) * REGISTER_UNIT
         shared = found.shared_bytes + self.dynamic_shared + RESERVED_SHARED
-        return min(
-            MAX_BLOCKS_PER_MULTIPROCESSOR,
-            MAX_THREADS_PER_MULTIPROCESSOR // (warps * WARP_SIZE),
-            REGISTERS // (max(registers, 1) * warps * WARP_SIZE),
-            SHARED_PER_MULTIPROCESSOR // shared,
+        return {
+            "blocks": MAX_BLOCKS_PER_MULTIPROCESSOR,
+            "threads": MAX_THREADS_PER_MULTIPROCESSOR // self._threads,
+            "registers": REGISTERS // (max(registers, 1) * self._threads),
+            "shared memory": SHARED_PER_MULTIPROCESSOR // shared,
+        }
+
+    @property
+    def _threads(self) -> int:
+        """The threads of a block in whole warps."""
+        return -(-math.prod(self.block) // WARP_SIZE) * WARP_SIZE
+
+    @property
+    def residence(self) -> str:
+        """Which resource limits the blocks that a multiprocessor holds at once, and how much less
+        of it makes room for one more; "" where that is not known."""
+        found, held = self.kernel.resources, self.blocks_at_a_time
+        if found is None or held is None:
+            return ""
+        warps = held * self._threads // WARP_SIZE
+        most = MAX_THREADS_PER_MULTIPROCESSOR // WARP_SIZE
+        first = (
+            f"A multiprocessor holds {quantity(held, 'block')} at once, {warps} of {most} warps, "
         )
+        limits = [name for name, blocks in self._held_by.items() if blocks == held]
+        if warps == most:
+            return f"{first}which is all that it can."
+        wanted = []
+        if "registers" in limits:
+            unit = REGISTERS // ((held + 1) * self._threads) // REGISTER_UNIT * REGISTER_UNIT
+            wanted.append(f"{unit} registers a thread at most (now {found.registers})")
+        if "shared memory" in limits:
+            now = found.shared_bytes + self.dynamic_shared
+            room = SHARED_PER_MULTIPROCESSOR // (held + 1) - RESERVED_SHARED
+            wanted.append(f"{room:,} bytes of shared memory a block at most (now {now:,})")
+        if "threads" in limits:
+            wanted.append(f"{MAX_THREADS_PER_MULTIPROCESSOR // (held + 1)} threads a block at most")
+        if "blocks" in limits:
+            return f"{first}and never more blocks: larger blocks would fill it."
+        return f"{first}limited by {' and '.join(limits)}: one more needs {', and '.join(wanted)}."
 
     def at(
         self,
@@ -158,14 +199,25 @@ class Counts:
         return tuple(_anchors(self, self.code)) if self.code is not None else ()
 
     @cached_property
-    def asks(self) -> dict[str, float]:
-        """By resource: what the launch asks of it, at least. Units as in RESOURCES; DRAM apart."""
-        found = dict.fromkeys(_WEIGHTS, 0.0)
+    def _least(self) -> dict[str, float]:
+        """What the machine code executes at least, by the kinds of _WEIGHTS."""
         if self.code is not None:
             # Should the counts not fit the code, what is sure without it is left.
             with contextlib.suppress(ArithmeticError):
                 weights = machine_code.least(self.code, self.warps, self.anchors, _WEIGHTS.values())
-                found = dict(zip(_WEIGHTS, weights, strict=True))
+                return dict(zip(_WEIGHTS, weights, strict=True))
+        return dict.fromkeys(_WEIGHTS, 0.0)
+
+    @property
+    def local_passes(self) -> float:
+        """Accesses of warps to local memory, at least: of a thread's arrays, and of values that
+        lack a register."""
+        return self._least["local"]
+
+    @cached_property
+    def asks(self) -> dict[str, float]:
+        """By resource: what the launch asks of it, at least. Units as in RESOURCES; DRAM apart."""
+        found = dict(self._least)
         total = self.totals
         local = found.pop("local")
         sectors = total["global_load_sectors"]
