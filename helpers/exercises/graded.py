@@ -49,8 +49,9 @@ class GradedExercise(BaseExercise):
     as their classes say; counts: how a verdict counts Case.kinds ("size", "sizes"); fit: a case
     with the grid that the -D options of a cell ask for (raises CellError); most_of_a_block: values
     that one block of a case may write; turns: whether loops are counted; timed: a large case to
-    time on a GPU, else the largest of the others; reads_outputs: whether an answer may read what
-    the launch before it left in an output.
+    time on a GPU, else the largest of the others; small: cases of a few blocks and values, in which
+    a mistake is explained, else the smallest of the others; reads_outputs: whether an answer may
+    read what the launch before it left in an output.
     """
 
     cases: Callable[[np.random.Generator], Iterator[Case]]
@@ -65,6 +66,7 @@ class GradedExercise(BaseExercise):
     turns: bool = False
     timed: Callable[[np.random.Generator], Case] | None = None
     fit: Callable[[Case, KernelCell], Case] | None = None
+    small: Callable[[np.random.Generator], Iterator[Case]] | None = None
     reads_outputs: bool = False
 
     suffix: ClassVar[str] = ".cu"
