@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers import kernel_cells
+from helpers.exercises import outcome
 from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.exercises.cases import Case, is_unwritten
 from helpers.exercises.mistakes import real_pairs
+from helpers.exercises.verdict import Verdict
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Array
+from helpers.simulator.explain import drawings, pictures, words
 from helpers.simulator.explain.experiment import Experiment
 from helpers.simulator.explain.followed import Followed
-from helpers.simulator.explain.story import Judge, Story, explain
+from helpers.simulator.explain.story import Judge, Story, explain, faults
 from helpers.simulator.explain.tape import Tape
 from helpers.simulator.explain.translation import NotRecorded
 from helpers.simulator.toolchain import CompileFailed
@@ -36,6 +39,10 @@ class Told:
     case: Case
     story: Story
     experiment: Experiment
+
+    def picture(self) -> pictures.Why:
+        """Return the picture of the story. Raises ValueError for a story of a finding alone."""
+        return drawings.why(self.story, self.experiment, self.case.title)
 
 
 def story_of(exercise: GradedExercise, cell: KernelCell) -> Told | None:
@@ -99,7 +106,30 @@ def _in_case(exercise: GradedExercise, cell: KernelCell, case: Case) -> Told | N
     experiment = _experiment(case, cell)
     judge = judge_of(exercise, case, experiment)
     story = explain(experiment, judge)
-    return Told(case, story, experiment) if story is not None else None
+    if story is None or not _is_as_judged(exercise, case, cell, experiment, story):
+        return None
+    return Told(case, story, experiment)
+
+
+def _is_as_judged(
+    exercise: GradedExercise, case: Case, cell: KernelCell, experiment: Experiment, story: Story
+) -> bool:
+    """Return whether the launch that is judged does what the record says: the debugger's
+    translation rounds otherwise, and a variable without a value holds something else there.
+    """
+    (judged,) = outcome.checked(cell, [case], limit_s=exercise.limit_s)
+    kinds = {one.kind for one in judged.findings}
+    recorded_kinds = {one.kind for one in faults(story.tape)}
+    if kinds or recorded_kinds:
+        return bool(kinds & recorded_kinds)
+    own = _parameters(experiment)
+    for place, name in enumerate(case.steps[0].arguments):
+        if isinstance(name, str) and name in case.outputs:
+            got, recorded = judged.arrays[name], story.tape.outputs[own[place]]
+            scale = 1e-5 * max(float(np.nanmax(np.abs(recorded), initial=0)), 1e-30)
+            if not np.allclose(got, recorded, 1e-4, scale, equal_nan=True):
+                return False
+    return True
 
 
 def _experiment(case: Case, cell: KernelCell) -> Experiment:
@@ -148,3 +178,12 @@ def _parameters(experiment: Experiment) -> list[str]:
     compiled = compile_source(experiment.source, experiment.options, f"{experiment.name}.cu")
     kernel = next(one for one in compiled.kernels if one.name == experiment.name)
     return [one.name for one in kernel.parameters]
+
+
+def told_in(verdict: Verdict, told: Told) -> Verdict:
+    """Return a verdict with a story in place of its hint."""
+    message = verdict.message
+    if verdict.finding is not None:
+        message = message.replace(str(verdict.finding), verdict.finding.brief())
+    text = "\n".join(words.lines_of(told.story, told.case.title))
+    return replace(verdict, message=message, hint=text, is_guess=False)

@@ -117,7 +117,8 @@ class Cause:
 class Story:
     """What is known of a wrong result. output: the array; wrong: its wrong cells; cell, got, want:
     the one that is explained (-1, None, None where a finding alone is); formula, right: its terms;
-    missing, surplus: those that differ; is_unwritten: nobody stores it.
+    missing, surplus: those that differ; is_unwritten: nobody stores it; tape:
+    of the launch; mask, expected: where the output is wrong, and what is right.
     """
 
     output: str
@@ -134,6 +135,9 @@ class Story:
     causes: tuple[Cause, ...]
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
+    tape: Tape = field(repr=False, compare=False)
+    mask: np.ndarray = field(repr=False, compare=False)
+    expected: np.ndarray = field(repr=False, compare=False)
 
 
 @dataclass
@@ -169,7 +173,7 @@ class _Teller:
         self.tape = experiment.record(base)
         self.source = Source.of(experiment.source, experiment.options)
         self.wrong = judge.wrong(self.tape)
-        self.findings = self.tape.findings
+        self.findings = faults(self.tape)
         names = [name for name, mask in self.wrong.items() if mask.any()]
         self.out = names[0] if names else next(iter(self.wrong))
         self.followed = Followed(self.tape)
@@ -222,7 +226,8 @@ class _Teller:
                 surplus, missing = _difference(formula, right)
         return Story(
             self.out, wrong, -1 if cell is None else cell, mask.shape, got, value, formula, right,
-            missing, surplus, is_unwritten, causes, self.tape.grid, self.tape.block,
+            missing, surplus, is_unwritten, causes, self.tape.grid, self.tape.block, self.tape,
+            mask, want,
         )  # fmt: skip
 
     # ---- what is right
@@ -281,7 +286,7 @@ class _Teller:
         """Return whether a trial makes a cell right, and breaks nothing that was right. own: cells
         that must be right as well.
         """
-        if tape is None or not tape.completed or _weight(tape.findings) > _weight(self.findings):
+        if tape is None or not tape.completed or _weight(faults(tape)) > _weight(self.findings):
             return False
         wrong = self.judge.wrong(tape)
         if wrong[self.out].reshape(-1)[cell]:
@@ -295,7 +300,7 @@ class _Teller:
         return (
             tape is not None
             and tape.completed
-            and not tape.findings
+            and not faults(tape)
             and not any(mask.any() for mask in self.judge.wrong(tape).values())
         )
 
@@ -320,7 +325,7 @@ class _Teller:
         low, high = sorted((finding.line, finding.other_line))
         for line in dict.fromkeys((finding.line, finding.other_line)):
             tape = self.again(barriers=(Barrier(line),))
-            if tape is not None and tape.completed and not tape.findings:
+            if tape is not None and tape.completed and not faults(tape):
                 idle = next((k for k in range(low, high + 1) if self._does_nothing(k)), 0)
                 thread = (finding.block, finding.thread)
                 return [Cause("race", line, thread, idle_line=idle, name=finding.array or "")]
@@ -653,7 +658,8 @@ class _Teller:
         owner = self.owner(cell)
         for who in dict.fromkeys(filter(None, (owner, thread))):
             for access in self._stores(who)[-3:]:
-                if access.index == cell or not isinstance(access.index, int):
+                is_own = access.index in self._cells_of.get(who, ())
+                if access.index == cell or is_own or not isinstance(access.index, int):
                     continue
                 place = self.place(access)
                 for name, value in place.values.items():
@@ -685,7 +691,7 @@ class _Teller:
         if not origin.writers or goal is None:
             return []
         thread = (origin.writers[-1].block, origin.writers[-1].thread)
-        inner.wrong = {name: np.ones_like(mask) for name, mask in inner.wrong.items()}
+        inner.wrong = self.wrong  # nothing that was right may be wrong after both
         return inner._of_indices(thread, origin.writers[-1].at, _pairs(origin.formula, goal), cell)
 
     def _of_stray(self, cell: int) -> list[Cause]:
@@ -777,7 +783,11 @@ class _Teller:
                     continue
                 key = (level, access.line)
                 by_line.setdefault(key, {})[access.block, access.thread, access.at] = access, need
-        for _, each in sorted(by_line.items()):
+        # Those nearest to the store first: an earlier load may have filled what they read.
+        nearest = sorted(
+            by_line.items(), key=lambda one: (one[0][0], -max(key[2] for key in one[1]))
+        )
+        for _, each in nearest:
             every = list(each.values())
             for some in [every, *([one] for one in every[:6] if len(every) > 1)]:
                 changes = [
@@ -850,18 +860,32 @@ class _Teller:
         return (by[0], by[2]) if by is not None else None
 
     def _stands_in_shared(self, access: Access, need: Atom) -> bool:
-        """Return whether the array that an access reads holds an atom somewhere."""
-        goal, own = Formula.of(need), self.tape.arrays.at(access.address)
+        """Return whether the array that an access reads holds the value of an atom somewhere."""
+        goal, own = self._value(access, need), self.tape.arrays.at(access.address)
         number = self.tape._number(access.block, self.tape.grid, "block")
-        if own is None:
+        if own is None or goal is None:
             return False
         for address in range(own.start, own.start + own.nbytes, own.element_bytes or 4):
             for store in self.followed.stores(address):
-                if store.lane[0] == number and store.at < access.at:
-                    key = (store.at, store.lane[1], 0)
-                    if self.tape.provenance.stored.get(key) == goal:
-                        return True
+                if store.lane[0] != number or store.at > access.at:
+                    continue
+                stored = self._access_at(self._named(store.lane), store.at, address)
+                if stored is not None and stored.value == goal:
+                    return True
         return False
+
+    def _access_at(self, thread: Thread, at: int, address: int) -> Access | None:
+        """Return the access that a thread made at a place in the order of the launch."""
+        return next(
+            (
+                one
+                for step in self.steps(thread)
+                if step.at[0] <= at <= step.at[1]
+                for one in step.accesses
+                if one.at == at and one.address == address
+            ),
+            None,
+        )
 
     def _fillers(self, thread: Thread, at: int) -> list[tuple[Thread, int]]:
         """Return the threads that stored the shared cells that a thread has read, and where."""
@@ -1146,7 +1170,7 @@ def _pairs(formula: Formula, goal: Formula) -> list[tuple[Atom, Atom]]:
                 if atom in need:
                     have.remove(atom)
                     need.remove(atom)
-            if len(have) == len(need) == 1:
+            if len(have) == len(need) == 1 and isinstance(need[0], Cell):
                 found.append((have[0], need[0]))
                 used.add(other)
                 break
@@ -1209,6 +1233,12 @@ def _element(array: str, index: Any) -> str:
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating | np.bool_)
+
+
+def faults(tape: Tape) -> tuple[Finding, ...]:
+    """Return the findings of a tape but for cells that nobody stores: these are wrong cells here.
+    """
+    return tuple(one for one in tape.findings if one.kind != "unwritten")
 
 
 def _weight(findings: Iterable[Finding]) -> int:

@@ -333,11 +333,12 @@ def _extents(one: Sequence[int], of: Sequence[int]) -> str:
 
 def _with(values: Mapping[str, Any], least: int = 1) -> str:
     """Return " with i = 0, j = 2"; "" for no values."""
-    said = [f"{name} = {_plain_value(value)}" for name, value in values.items()]
+    said = [f"{name} = {plain_value(value)}" for name, value in values.items()]
     return f" with {', '.join(said)}" if len(said) >= least else ""
 
 
-def _plain_value(value: Any) -> str:
+def plain_value(value: Any) -> str:
+    """Return a variable's value as a sentence shows it."""
     if isinstance(value, bool) or type(value).__name__ == "bool":
         return "true" if value else "false"
     return (
@@ -433,7 +434,7 @@ def _of_store(story: Story, cause: Cause) -> Iterator[str]:
 def _of_variable(story: Story, cause: Cause) -> Iterator[str]:
     who = thread_text(story, cause.thread)
     text = cause.origins[0].text if cause.origins else ""
-    value, other = _plain_value(cause.value), cause.belongs_value
+    value, other = plain_value(cause.value), cause.belongs_value
     if text:
         yield (
             f"Line {cause.line}, `{cause.name} = {text}`, gives {who} {cause.name} = {value}; "
@@ -496,7 +497,7 @@ def _of_constant(story: Story, cause: Cause) -> Iterator[str]:
     place = cause.place
     assert place is not None
     who = thread_text(story, cause.thread)
-    value = _plain_value(cause.value)
+    value = plain_value(cause.value)
     yield (
         f"Line {cause.line} stores {value} in {place.element} for {who}, and {_output(story)} takes"
         " it for one of its numbers."
@@ -656,5 +657,45 @@ def _shown(story: Story, cause: Cause) -> str:
 
 def _from(one: Origin) -> str:
     return (
-        f"Line {one.line}: {one.name} = {one.text} = {_plain_value(one.value)}{_with(one.values)}."
+        f"Line {one.line}: {one.name} = {one.text} = {plain_value(one.value)}{_with(one.values)}."
     )
+
+
+# ---- pictures of stories and launches
+
+
+def doer(story: Story) -> str:
+    """Return whose lines a picture shows."""
+    if not story.causes:
+        return "The kernel:"
+    return f"What {thread_text(story, story.causes[0].thread)} did:"
+
+
+def note(story: Story) -> str:
+    """Return what stands below the line at fault."""
+    if not story.causes:
+        return ""
+    cause = story.causes[0]
+    if cause.choice is not None:
+        choice = cause.choice
+        return f"`{choice.condition}` is {_truth(choice)}{_with(choice.values)}"
+    if cause.place is not None:
+        place = cause.place
+        return f"`{place.text or place.element}` is {place.element}{_with(place.values)}"
+    return ""
+
+
+def how_many(wrong: int, total: int) -> str:
+    """Return how many outputs are wrong."""
+    return f"{wrong:,} of {total:,} outputs {'is' if wrong == 1 else 'are'} wrong."
+
+
+def orders(count: int) -> list[tuple[str, str]]:
+    """Return the names of the orders of a replay, and which threads run ahead in each."""
+    return [("A", "as the threads ran"), ("B", "another order")][:count]
+
+
+def of_launch(name: str, block: tuple[int, int, int]) -> str:
+    """Return what a replay shows."""
+    threads = block[0] * block[1] * block[2]
+    return f"{name}: one block of {threads:,} thread{'' if threads == 1 else 's'}"
