@@ -324,9 +324,19 @@ class GradedExercise(BaseExercise):
         pairs = [(outcomes[k].arrays[name], wants[k][name]) for k in wrong for name in wants[k]]
         if wrong_values.without_fractions(pairs):
             return wrong_values.FRACTION
-        exact = (one for one in self.mistakes if one.gives is not None)
-        found = (one for one in exact if self._explains(one, cases, outcomes, wants, wrong))
-        return next((one.hint for one in found), "")
+        found = self._mistake(cases, outcomes, wants, wrong)
+        return found.hint if found is not None and found.gives is not None else ""
+
+    def _mistake(
+        self,
+        cases: Sequence[Case],
+        outcomes: Sequence[Outcome],
+        wants: Sequence[Mapping[str, np.ndarray]],
+        wrong: Sequence[int],
+    ) -> Mistake | None:
+        """Return the first mistake that explains every case, the right ones too."""
+        every = (cases, outcomes, wants, wrong)
+        return next((one for one in self.mistakes if self._explains(one, *every)), None)
 
     def _hint(
         self,
@@ -339,9 +349,8 @@ class GradedExercise(BaseExercise):
         else what the values themselves say.
         """
         pairs = [(outcomes[k].arrays[name], wants[k][name]) for k in wrong for name in wants[k]]
-        for mistake in self.mistakes:
-            if mistake.gives is None and self._explains(mistake, cases, outcomes, wants, wrong):
-                return mistake.hint
+        if (mistake := self._mistake(cases, outcomes, wants, wrong)) is not None:
+            return mistake.hint
         values = [
             (case, name, outcomes[k].arrays[name], wants[k][name])
             for k, case in enumerate(cases)

@@ -1,4 +1,4 @@
-"""Why an answer is wrong: the causes that are told of wrong answers, and that right ones have none."""
+"""Why an answer is wrong: the causes that are told of wrong answers; right ones have none."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ WRONG: list[tuple[str, tuple[tuple[str, str], ...], str, int, str]] = [
         (("cell >= 0 && cell < n", "cell > 0 && cell < n"),),
         "decision",
         15,
-        "The first 2 cells of P lack a term: line 15, `cell > 0 && cell < n` is false with cell = 0, "
-        "n = 6.",
+        "The first 2 cells of P lack a term: line 15, `cell > 0 && cell < n` is false with "
+        "cell = 0, n = 6.",
     ),
     (
         "conv1d_basic",
@@ -46,7 +46,8 @@ WRONG: list[tuple[str, tuple[tuple[str, str], ...], str, int, str]] = [
         (("blockIdx.x * blockDim.x + threadIdx.x", "blockIdx.x + threadIdx.x * blockDim.x"),),
         "variable",
         5,
-        "Line 5, `i = blockIdx.x + threadIdx.x * blockDim.x`, gives thread 1 i = 4; 1 belongs there.",
+        "Line 5, `i = blockIdx.x + threadIdx.x * blockDim.x`, gives thread 1 i = 4; 1 belongs "
+        "there.",
     ),
     (
         "axpy_basic",
