@@ -18,9 +18,6 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 
-from . import simulator
-from .simulator import pycuda_api
-
 VARIABLE = "LAB_DEVICE"
 KINDS = ("gpu", "simulator")
 
@@ -152,7 +149,7 @@ def _kind_of_variable() -> str | None:
 def _choose(kind: str | None, look: Callable[[], Probe]) -> Device:
     if kind == "simulator":
         return _use_simulator(f"{VARIABLE}=simulator")
-    if pycuda_api.installed():
+    if _simulator_is_active():
         return _only_simulator(kind, "the simulator was activated before")
     problem = problem_of(look())
     if not problem:
@@ -293,7 +290,15 @@ def _use_gpu(why: str) -> Device:
         ) from error
 
 
+def _simulator_is_active() -> bool:
+    """Whether `import pycuda` resolves to the simulator; it is not imported to find out."""
+    surface = sys.modules.get("helpers.simulator.pycuda_api")
+    return surface is not None and surface.installed()
+
+
 def _use_simulator(why: str) -> Device:
+    from . import simulator  # not on a GPU: it takes a while, and brings packages
+
     simulator.activate()
     import pycuda.driver as cuda
 

@@ -22,10 +22,10 @@ from helpers.quantities import quantity
 MOST_REMARKS = 20  # sentences for one student on what cannot be used
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, prog: str = "python -m helpers.course") -> int:
     """Run one command; the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m helpers.course", description="release labs, grade, report and export"
+        prog=prog, description="release labs, grade, report and export"
     )
     commands = parser.add_subparsers(dest="command", required=True)
     for add in (
@@ -168,6 +168,11 @@ def _grade(commands) -> None:
         help="student,lab,time: when something was handed in, where files do not say it",
     )
     command.add_argument(
+        "--nbgrader-times",
+        action="store_true",
+        help="nbgrader collected the folder: believe STUDENT/LAB/timestamp.txt",
+    )
+    command.add_argument(
         "--only",
         action="append",
         default=[],
@@ -175,6 +180,13 @@ def _grade(commands) -> None:
         help="this student; may be repeated",
     )
     command.add_argument("--again", action="store_true", help="also what was graded already")
+    command.add_argument(
+        "--student-minutes",
+        type=float,
+        default=20.0,
+        metavar="N",
+        help="the most that one student's answers may take in a run (default: 20)",
+    )
     _box_options(command)
     command.set_defaults(run=_run_grade)
 
@@ -222,8 +234,9 @@ def _run_grade(given) -> int:
         times = gradebook.times_of(given.to)
         with _waiting(f"Reading {given.submitted}"):
             found = submissions.answers(
-                given.submitted, where, Path(scratch), remarks, names, counts.zone
-            )
+                given.submitted, where, Path(scratch), remarks, names, counts.zone,
+                given.nbgrader_times,
+            )  # fmt: skip
             answers = [
                 replace(
                     one,
@@ -285,6 +298,7 @@ def _graded(given, answers, remarks: list[str]) -> dict[str, int]:
         given.gpu,
         policy=gradebook.policy_of(given.to),
         again=given.again,
+        student_s=60 * given.student_minutes,
     )
     try:
         return grading.grade(answers, given.to, plan, _progress, remarks=remarks)

@@ -293,10 +293,13 @@ class Bench:
         readable = [*modules, toolkit] if toolkit else modules
         cache = str(self._cache) if self._cache else ""
         if boxed:
-            home, scratch = "/halo", "/scratch"
+            home, scratch, root = "/halo", "/scratch", ""
         else:
             self._scratch = tempfile.mkdtemp(prefix="halo-box-")
-            home, scratch = str(ROOT), self._scratch
+            home, scratch, root = str(ROOT), f"{self._scratch}/jobs", f"{self._scratch}/root"
+            os.mkdir(scratch)
+            os.mkdir(root)
+            os.chmod(self._scratch, 0o711)
             if os.geteuid() == 0:
                 os.chown(scratch, self._uid, self._uid)
         python = [os.path.realpath(sys.executable), "-I", "-S", f"{home}/helpers/course/inside.py"]
@@ -326,6 +329,8 @@ class Bench:
             "/proc/meminfo",
             "/proc/self",
         ]
+        folders = [f"{home}/kernels"]  # `import helpers` looks for it; no job reads one
+        read = [*system, *prefixes, *own, *readable, *([seen] if seen else []), scratch]
         place = {
             "kind": self.kind,
             "uid": self._uid,
@@ -335,15 +340,10 @@ class Bench:
             "toolkit": toolkit,
             "scratch": scratch,
             "landlock": self.level == "landlock" or (boxed and confine.landlock_version() > 0),
-            "read": [
-                *system,
-                *prefixes,
-                *own,
-                *readable,
-                *([seen] if seen else []),
-                *devices,
-                scratch,
-            ],
+            "read": [*read, *devices],
+            "root": root if self.level == "landlock" else "",
+            "shown": sorted({*read, *devices[:4], "/proc", *map(os.path.realpath, read)}),
+            "folders": folders,
             "alone": boxed or (self.level == "landlock" and os.geteuid() == 0),
         }
         if not boxed:
@@ -355,12 +355,12 @@ class Bench:
         bound = {path: path for path in [*system, *prefixes, *readable]} | {
             str(ROOT / n): f"/halo/{n}" for n in _FILES[self.kind]
         }
-        folders = {parent for path in bound.values() for parent in Path(path).parents} - {Path("/")}
-        for folder in sorted(map(str, folders)):
+        above = {parent for path in bound.values() for parent in Path(path).parents} - {Path("/")}
+        for folder in sorted(map(str, above)):
             if folder not in system:  # bwrap itself would make them readable by root only
                 arguments += ["--perms", "0755", "--dir", folder]
-        # `import helpers` looks for the repository's folder of kernels, which no job reads.
-        arguments += ["--perms", "0755", "--dir", "/halo/kernels"]
+        for folder in folders:
+            arguments += ["--perms", "0755", "--dir", folder]
         for path, to in bound.items():
             arguments += (
                 ["--symlink", os.readlink(path), to]

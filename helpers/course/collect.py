@@ -63,14 +63,16 @@ class Handed:
 @dataclass
 class Collection:
     """How to read what was handed in. known: the names of the labs; scratch: where zips are
-    unpacked; zone: of the times in zips, None for that of this computer; remarks: gets a sentence
-    for each thing that cannot be used.
+    unpacked; zone: of the times in zips, None for that of this computer; stamped: whether nbgrader
+    collected it, so that STUDENT/LAB/timestamp.txt is nbgrader's; remarks: gets a sentence for each
+    thing that cannot be used.
     """
 
     known: Sequence[str]
     scratch: Path
     names: Names = field(default_factory=lambda: Names(()))
     zone: tzinfo | None = None
+    stamped: bool = False
     remarks: list[str] = field(default_factory=list)
 
     def handed_in(self, folder: Path) -> Iterator[Handed]:
@@ -204,7 +206,8 @@ class Collection:
                     lab = next(filter(None, parts), "")
                     seen.add(lab)
                     count += 1
-                    at = self._time(student, path, time) if place.is_timed else None
+                    stamp = folder / inside.parts[0] / _TIMESTAMP
+                    at = self._time(student, path, stamp, time) if place.is_timed else None
                     if path.parent not in pictures:
                         pictures[path.parent] = self._figures(path.parent, folder)
                     yield Handed(student, lab, path, at, pictures[path.parent])
@@ -262,18 +265,23 @@ class Collection:
                 self._unpack(path, unpacked, whose, budget)
                 waiting.append((unpacked, time or path.stat().st_mtime, depth + 1))
 
-    def _time(self, student: str, path: Path, zipped: float | None) -> datetime | None:
+    def _time(
+        self, student: str, path: Path, stamp: Path, zipped: float | None
+    ) -> datetime | None:
         """Return when a notebook was handed in: as nbgrader wrote it down, else as the file says,
-        or the zip that has it.
+        or the zip that has it. A student may write a file of that name, too.
         """
-        stamp = path.parent / _TIMESTAMP
-        if stamp.is_file() and not stamp.is_symlink():
+        if zipped is None and stamp.is_file() and not stamp.is_symlink():
             with stamp.open(encoding="utf-8", errors="replace") as file:
                 words = file.read(100).strip()
-            if (at := time_of_nbgrader(words)) is not None:
+            at = time_of_nbgrader(words) if self.stamped else None
+            if at is not None:
                 return at
             self.remarks.append(
                 f"{student}: {_TIMESTAMP} holds no time, {words!r}; its file has one"
+                if self.stamped
+                else f"{student}: {_TIMESTAMP} is not believed, for a student can write one. If "
+                "nbgrader collected this folder, add --nbgrader-times"
             )
         try:
             at = datetime.fromtimestamp(zipped or path.stat().st_mtime, UTC)

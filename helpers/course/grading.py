@@ -3,7 +3,8 @@
 
 A crash, a time-out or too much memory of a submission is its verdict, and never tried again. A
 worker that is lost takes no verdict with it: its answers are graded by another one. What could
-not be graded says not_graded, with the reason, and has no points taken away from it.
+not be graded says not_graded, with the reason, and has no points taken away from it. So does what
+is left of a student whose answers have taken longer than a student may take.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,8 @@ class NoCluster(CourseError, RuntimeError):
 class Plan:
     """How to grade. workers: processes on this machine, 1 for this one alone; cluster: the
     address of a Dask scheduler; shard: (i, n), only every n-th text from the i-th on, counted
-    from 1; gpu: time what passes, on a GPU.
+    from 1; gpu: time what passes, on a GPU; student_s: seconds that the answers of one student may
+    take in a run.
     """
 
     seed: int
@@ -65,6 +67,7 @@ class Plan:
     limits: box.Limits | None = None
     policy: Policy = field(default_factory=Policy)
     again: bool = False
+    student_s: float = 1_200.0
 
     @property
     def how(self) -> str:
@@ -74,11 +77,39 @@ class Plan:
 
 @dataclass(frozen=True)
 class Task:
-    """One text for one exercise."""
+    """One text for one exercise; students: who handed it in, none for a text of the course's."""
 
     key: str
     exercise: str
     text: str
+    students: tuple[str, ...] = ()
+
+
+class _Budget:
+    """The seconds that each student's answers have taken."""
+
+    def __init__(self, most_s: float):
+        self._most_s = most_s
+        self._taken_s: dict[str, float] = {}
+
+    def charge(self, task: Task, seconds: float) -> None:
+        """Count what a text took; those who handed it in share that."""
+        for student in task.students:
+            before = self._taken_s.get(student, 0.0)
+            self._taken_s[student] = before + seconds / len(task.students)
+
+    def is_spent(self, task: Task) -> bool:
+        """Return whether nobody who handed in a text has any time left."""
+        taken = [self._taken_s.get(student, 0.0) for student in task.students]
+        return bool(taken) and min(taken) >= self._most_s
+
+    @property
+    def said(self) -> str:
+        """Why an answer of such a student was not graded."""
+        return (
+            f"not graded: this student's other answers took more than {self._most_s:,g} s. The "
+            "next run goes on with the rest; --student-minutes gives more time"
+        )
 
 
 def grade(
@@ -182,7 +213,9 @@ def _tasks(answers: Iterable[Answer], plan: Plan) -> tuple[list[Task], dict[int,
             continue
         key = grades.key(answer.text, answer.exercise, plan.seed, plan.how)
         keys[number] = key
-        tasks.setdefault(key, Task(key, answer.exercise, answer.text))
+        before = tasks.get(key, Task(key, answer.exercise, answer.text))
+        students = tuple(dict.fromkeys((*before.students, answer.student)))
+        tasks[key] = replace(before, students=students)
     return list(tasks.values()), keys
 
 
@@ -324,11 +357,17 @@ def _stored(
 def _graded(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str, Any]]]:
     if not tasks:
         return
+    budget = _Budget(plan.student_s)
     if plan.workers <= 1 and not plan.cluster:
         for task in tasks:
-            yield task, grade_one(task.exercise, task.text, plan)
+            if budget.is_spent(task):
+                yield task, _not_graded(task.exercise, budget.said, plan)
+                continue
+            result = grade_one(task.exercise, task.text, plan)
+            budget.charge(task, result["seconds"])
+            yield task, result
     else:
-        yield from _by_dask(tasks, plan)
+        yield from _by_dask(tasks, plan, budget)
 
 
 _local = threading.local()
@@ -336,6 +375,11 @@ _local = threading.local()
 
 def grade_one(exercise: str, text: str, plan: Plan) -> dict[str, Any]:
     """Grade one text in this process, whose bench for kernels stays for the next one."""
+    began = time.monotonic()
+    return {**_judged(exercise, text, plan), "seconds": round(time.monotonic() - began, 3)}
+
+
+def _judged(exercise: str, text: str, plan: Plan) -> dict[str, Any]:
     try:
         benches = _benches(plan)
         found = judge.grade(exercise, text, plan.seed, benches)
@@ -373,14 +417,16 @@ def _not_graded(exercise: str, why: str, plan: Plan) -> dict[str, Any]:
     return judge.plain(graded, plan.level)
 
 
-def _by_dask(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str, Any]]]:
+def _by_dask(
+    tasks: Sequence[Task], plan: Plan, budget: _Budget
+) -> Iterator[tuple[Task, dict[str, Any]]]:
     with _client(plan) as client:
         from distributed import as_completed
 
         by_key = {f"grade-{task.key}": task for task in tasks}
         resources = {"GPU": 1} if plan.gpu else {}
-        futures = [
-            client.submit(
+        waiting = {
+            key: client.submit(
                 grade_one,
                 task.exercise,
                 task.text,
@@ -391,19 +437,22 @@ def _by_dask(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str
                 resources=resources,
             )
             for key, task in by_key.items()
-        ]
-        for future in as_completed(futures):
+        }
+        for future in as_completed(list(waiting.values())):
+            if waiting.pop(future.key, None) is None:
+                continue  # cancelled, because its student's time was over
             task = by_key[future.key]
             try:
-                yield task, future.result()
+                result = future.result()
             except Exception as error:  # several workers were lost with this one
-                yield (
-                    task,
-                    _not_graded(
-                        task.exercise, f"not graded: {type(error).__name__}: {error}", plan
-                    ),
-                )
+                said = f"not graded: {type(error).__name__}: {error}"
+                result = _not_graded(task.exercise, said, plan)
+            yield task, result
             future.release()
+            budget.charge(task, result["seconds"])
+            for key in [key for key in waiting if budget.is_spent(by_key[key])]:
+                client.cancel([waiting.pop(key)])
+                yield by_key[key], _not_graded(by_key[key].exercise, budget.said, plan)
 
 
 @contextmanager

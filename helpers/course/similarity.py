@@ -1,34 +1,35 @@
 """Answers that are alike, as a list for an instructor to look at. It is never a verdict.
 
-Names, numbers' spelling, comments and spacing are taken away; what is left is cut into pieces of a
-few words each, of which some are kept (winnowing, by Schleimer, Wilkerson and Aiken). Two answers
-are as alike as the share of kept pieces that they have in common. Pieces of the stub do not count.
+Names, numbers' spelling, comments and spacing are taken away. Of two texts the longest runs of
+words and signs that they have in common are found, one after another (greedy string tiling, by
+Wise, as in JPlag). The share of a text's own words that lies in such runs is found for both, and
+the larger one says how alike they are: a statement more, or two in another order, hides no copy.
+What is in the stub is nobody's own.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, takewhile
 from typing import Any
 
 from helpers import exercises, kernel_cells, labs
 
-PIECE = 12  # words and signs of a piece
-WINDOW = 6  # pieces of which at least one is kept
-ALIKE = 0.85  # share of kept pieces from which two answers are told
+RUN = 9  # words and signs of the shortest run that counts
+ALIKE = 0.9  # share from which two answers are told
 MOST_TEXTS = 4  # of a group, to look at
-FEWEST = 8  # kept pieces: fewer say nothing
+FEWEST = 30  # words and signs of a student's own: fewer say nothing
 
 _KEPT_WORDS = frozenset((
     "if", "else", "for", "while", "do", "return", "break", "continue",
     "const", "float", "int", "unsigned", "double", "half", "void",
     "__shared__", "__global__", "__device__", "__constant__", "__syncthreads", "__syncwarp",
-    "threadIdx", "blockIdx", "blockDim", "gridDim", "x", "y", "z",
-    "def", "import", "np", "lambda", "and", "or", "not", "in",
+    "threadIdx", "blockIdx", "blockDim", "gridDim",
+    "def", "import", "lambda", "and", "or", "not", "in",
 ))
+_MEMBERS = frozenset("xyzw")  # of CUDA's own structures: kept behind a dot
 
 
 @dataclass(frozen=True)
@@ -55,29 +56,73 @@ class Group:
         return len(self.students) == 1
 
 
-def pieces(text: str, without: frozenset[int] = frozenset()) -> frozenset[int]:
-    """Return the kept pieces of a text, as numbers."""
-    words = [_plain(word) for word in kernel_cells.tokens(re.sub(r"#[^\n]*", "", text))]
-    whole = [
-        int.from_bytes(
-            hashlib.blake2b(" ".join(words[k : k + PIECE]).encode(), digest_size=8).digest(), "big"
-        )
-        for k in range(max(len(words) - PIECE + 1, 1))
-    ]
-    kept = {min(whole[k : k + WINDOW]) for k in range(max(len(whole) - WINDOW + 1, 1))}
-    return frozenset(kept - without)
+def words(text: str) -> tuple[str, ...]:
+    """Return the words and signs of a text, names as N and numbers as 0; words of the language and
+    the members x, y, z and w stay. Before and behind it are empty words, so that a short end of it
+    lies in a run, too.
+    """
+    plain = [""] * RUN
+    for word in kernel_cells.tokens(re.sub(r"#[^\n]*", "", text)):
+        is_member = word in _MEMBERS and plain[-1:] == ["."]
+        if word in _KEPT_WORDS or is_member or not re.match(r"\w", word):
+            plain.append("".join(word.split()))  # a literal has spaces, too
+        else:
+            plain.append("0" if word[0].isdigit() else "N")
+    return (*plain, *[""] * RUN)
 
 
-def _plain(word: str) -> str:
-    """Return a name as N, a number as 0; words of the language stay."""
-    if word in _KEPT_WORDS or not re.match(r"\w", word):
-        return word
-    return "0" if word[0].isdigit() else "N"
+class Text:
+    """The words of an answer; is_own: of each whether it is the student's own."""
+
+    def __init__(self, text: str, stub: Text | None = None):
+        self.words = words(text)
+        self.runs = [hash(self.words[k : k + RUN]) for k in range(len(self.words) - RUN + 1)]
+        self.places: dict[int, list[int]] = {}  # where a run of RUN words begins
+        for k, run in enumerate(self.runs):
+            self.places.setdefault(run, []).append(k)
+        given = _shared(self, stub)[0] if stub else [False] * len(self.words)
+        self.is_own = [not one for one in given]
+        self.count = sum(self.is_own)
+
+    def share(self, found: Sequence[bool]) -> float:
+        """Return the share of its own words that were found elsewhere."""
+        return sum(map(bool.__and__, self.is_own, found)) / max(self.count, 1)
 
 
-def share(a: frozenset[int], b: frozenset[int]) -> float:
-    """Return the share of pieces that two texts have in common."""
-    return len(a & b) / max(len(a | b), 1)
+def share(a: Text, b: Text) -> float:
+    """Return how alike two answers are, from 0 to 1."""
+    if a.words == b.words:
+        return 1.0
+    in_a, in_b = _shared(a, b)
+    return max(a.share(in_a), b.share(in_b))
+
+
+def _shared(a: Text, b: Text) -> tuple[list[bool], list[bool]]:
+    """Return of each word of two texts whether it lies in a run of RUN words or more that stands in
+    both. The longest runs go first, and each word is in one run at most.
+    """
+    found: list[tuple[int, int, int]] = []  # words of a run, where it begins in `a` and in `b`
+    until: dict[int, int] = {}  # by i - j: where the last run of it ends in `a`
+    for i, run in enumerate(a.runs):
+        for j in b.places.get(run, ()):
+            if until.get(i - j, 0) > i:
+                continue
+            n = RUN
+            rest = zip(a.words[i + n :], b.words[j + n :], strict=False)
+            n += sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], rest))
+            until[i - j] = i + n
+            found.append((n, i, j))
+    in_a, in_b = [False] * len(a.words), [False] * len(b.words)
+    for n, i, j in sorted(found, key=lambda one: (-one[0], one[1:])):
+        free = 0
+        for k in range(n + 1):  # what others have left of it, in pieces
+            if k < n and not in_a[i + k] and not in_b[j + k]:
+                free += 1
+                continue
+            if free >= RUN:
+                in_a[i + k - free : i + k] = in_b[j + k - free : j + k] = [True] * free
+            free = 0
+    return in_a, in_b
 
 
 def groups(results: Iterable[Mapping[str, Any]]) -> list[Group]:
@@ -94,31 +139,39 @@ def groups(results: Iterable[Mapping[str, Any]]) -> list[Group]:
 
 def _of_exercise(lab: str, name: str, mine: Sequence[Mapping[str, Any]]) -> list[Group]:
     exercise = exercises.find(name)
-    stub = pieces(exercise.stub)
     texts = {one["student"]: one["text"] for one in mine}
-    kept = {student: pieces(text, stub) for student, text in texts.items()}
-    kept = {student: one for student, one in kept.items() if len(one) >= FEWEST}
-    own = pieces(exercise.solution, stub)
-    near: dict[str, set[str]] = {}
-    for a, b in combinations(sorted(kept), 2):
-        if share(kept[a], kept[b]) >= ALIKE:
-            near.setdefault(a, {a}).add(b)
-            near.setdefault(b, {b}).add(a)
-    copies = {student for student, one in kept.items() if share(one, own) >= ALIKE}
+    stub = Text(exercise.stub)
+    every = {student: Text(text, stub) for student, text in texts.items()}
+    of = {student: text for student, text in every.items() if text.count >= FEWEST}
+    ours = Text(exercise.solution, stub)
+    # Equal texts are compared once.
+    different = {text.words: text for text in (*of.values(), ours)}
+    alike = {
+        frozenset((a, b)): found
+        for a, b in combinations(different, 2)
+        if (found := share(different[a], different[b])) >= ALIKE
+    }
+
+    def between(a: Text, b: Text) -> float:
+        return 1.0 if a.words == b.words else alike.get(frozenset((a.words, b.words)), 0.0)
+
     made, seen = [], set()
-    for student in sorted({*near, *copies}):
+    for student in sorted(of):
         if student in seen:
             continue
         group, more = set(), {student}
         while more:  # all that hang together
             group |= more
-            more = {b for a in more for b in near.get(a, ())} - group
+            more = {b for b in of if any(between(of[a], of[b]) for a in more)} - group
         seen |= group
-        least = [share(kept[a], kept[b]) for a, b in combinations(sorted(group), 2)]
-        with_own = [share(kept[a], own) for a in group if a in copies]
+        copies = [student for student in group if between(of[student], ours)]
+        if len(group) == 1 and not copies:
+            continue
+        least = [
+            between(of[a], of[b]) or share(of[a], of[b]) for a, b in combinations(sorted(group), 2)
+        ]
+        with_ours = [between(of[a], ours) for a in copies]
         names = tuple(sorted(group))
         some = tuple((one, texts[one]) for one in names[:MOST_TEXTS])
-        made.append(
-            Group(lab, name, names, min([*least, *with_own]), bool(group & copies), some)
-        )
+        made.append(Group(lab, name, names, min([*least, *with_ours]), bool(copies), some))
     return made

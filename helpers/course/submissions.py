@@ -102,12 +102,13 @@ def answers(
     remarks: list[str] | None = None,
     names: Names | None = None,
     zone: tzinfo | None = None,
+    stamped: bool = False,
 ) -> Iterator[Answer]:
     """Yield the answers in submitted/, or in a zip of it: for each student and each notebook handed
     in, one for each exercise of its lab. A student may have several notebooks for a lab.
 
     scratch: an empty folder to unpack zips in; remarks: gets a sentence for all that is left out;
-    names, zone: as collect.Collection has them.
+    names, zone, stamped: as collect.Collection has them.
     """
     if not folder.exists():
         raise SubmissionError(
@@ -118,7 +119,7 @@ def answers(
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-zips-")))
         known = tuple(dict.fromkeys(place.lab for place in where))
         said = remarks if remarks is not None else []
-        reader = collect.Collection(known, scratch, names or Names(()), zone, said)
+        reader = collect.Collection(known, scratch, names or Names(()), zone, stamped, said)
         handed: dict[tuple[str, str], list[Answer]] = {}
         for one in reader.handed_in(folder):
             try:

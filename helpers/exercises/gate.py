@@ -16,6 +16,12 @@ MOST_LINES = 2_000
 MOST_COLUMNS = 2_000
 
 _DIRECTIVE = re.compile(r"(?:#|%:|\?\?=)[ \t]*(include_next|include|import|embed)\b([^\n]{0,300})")
+# A name in a #line is what the compiler then calls the file in its messages. "# 5" is one, too.
+_LINE = re.compile(r"^[ \t]*(?:#|%:|\?\?=)[ \t]*(?:line\b|(?=\d))([^\n]{0,300})", re.MULTILINE)
+_OF_A_FILE = re.compile(
+    r"(?:(?:#|%:|\?\?=)[ \t]*pragma[ \t]+|\b_Pragma\b[^\n]{0,20}?)GCC[ \t]+"
+    r"(?:dependency|pch_preprocess)\b([^\n]{0,300})"
+)
 _ASKED = re.compile(r"\b__has_(?:include(?:_next)?|embed)\b([^\n]{0,300})")
 _HEADER = re.compile(r"""[ \t]*\(?[ \t]*(?:<([\w./+-]+)>|"([\w./+-]+)")""")
 _COMMENT_OR_LITERAL = re.compile(r"""//[^\n]*|/\*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""")
@@ -50,7 +56,7 @@ def check(text: str, what: str = "the cell") -> None:
 
 def check_includes(text: str) -> None:
     """Raise Refused for an #include of anything that is not a header by its plain name, such as
-    <cuda_fp16.h>.
+    <cuda_fp16.h>, for a #pragma that asks for such a file, and for a #line that names one.
     """
     joined = re.sub(r"\\[ \t]*\r?\n", "", text.replace("??/", "\\"))
     # In the text as it is, too: what one reader takes for a literal, another may take for a
@@ -58,8 +64,15 @@ def check_includes(text: str) -> None:
     for view in (_without_comments(joined), joined):
         for found in _DIRECTIVE.finditer(view):
             _check_header(found[2], f"#{found[1]}{found[2]}")
-        for found in _ASKED.finditer(view):
-            _check_header(found[1], found[0])
+        for asked in (_ASKED, _OF_A_FILE):
+            for found in asked.finditer(view):
+                _check_header(found[1], found[0])
+    for found in _LINE.finditer(_without_comments(joined)):
+        if not re.fullmatch(r"[ \t]*\d+[ \t\r]*", found[1]):
+            raise Refused(
+                f"{found[0].strip()[:80]}: leave this line out; a message then names the line of "
+                "your cell"
+            )
 
 
 def _check_header(operand: str, words: str) -> None:

@@ -9,6 +9,7 @@ measurement only; the lab shows the committed record elsewhere.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import contextlib
 import importlib.util
@@ -665,6 +666,9 @@ def called(call: Callable[[Any], Any] | None) -> str:
 
 def main() -> int:
     """Measure, write the record, print it; without a GPU print the committed one."""
+    argparse.ArgumentParser(
+        prog="python -m helpers.experiments.at_work", description=main.__doc__
+    ).parse_args()
     found = record(device.select())
     print(table(found))
     print(details(found))

@@ -9,6 +9,7 @@ computes with NumPy what the kernel with a row too many computes.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -139,6 +140,9 @@ def reported_table(record: Record) -> str:
 
 def main() -> None:
     """Count the right answers over 10,000 images and write results/110_answers.json."""
+    argparse.ArgumentParser(
+        prog="python -m helpers.experiments.row_too_many", description=main.__doc__
+    ).parse_args()
     record = results.record(
         ANSWERS, lambda: measure_answers(MANY), device=device.select(), lab=LAB, needs_gpu=False
     )

@@ -2,10 +2,13 @@
 
 python -m helpers.jupyterlab [options of jupyter lab]
 python -m helpers.jupyterlab --link
+
+Options that are not ours go to `jupyter lab`: `--no-browser`, `--port 8890`, `--allow-root`.
 """
 
 from __future__ import annotations
 
+import argparse
 import errno
 import os
 import shlex
@@ -79,9 +82,22 @@ def not_writable(error: OSError) -> str:
     )
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments == ["--link"]:
+def main(
+    argv: Sequence[str] | None = None, prog: str = "python -m helpers.jupyterlab"
+) -> None:
+    """Link the extension, or make the copies and start JupyterLab; end with its exit status."""
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        usage=f"{prog} [--link] [option of `jupyter lab` ...]",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--link", action="store_true", help="give a plain `jupyter lab` our extension, start none"
+    )
+    ours, arguments = parser.parse_known_args(argv)
+    if ours.link:
         link(Path(sys.prefix))
         return
     os.environ.update(environment(os.environ))

@@ -212,11 +212,11 @@ def parse_extent(text: str) -> tuple[int, ...]:
 # ---- running ----
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, prog: str = "python -m helpers.simulator") -> int:
     """Run the command line and return the exit status. argparse itself exits with 2 for options
     that it does not know.
     """
-    options = _parser().parse_args(argv)
+    options = _parser(prog).parse_args(argv)
     try:
         return _run(options)
     except KeyboardInterrupt:
@@ -232,15 +232,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         CompilerMissingError,
         ToolkitMissingError,
     ) as error:
-        print(f"{_parser().prog}: {_with_file(str(error), options)}", file=sys.stderr)
+        print(f"{prog}: {_with_file(str(error), options)}", file=sys.stderr)
         return MISTAKE
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(prog: str) -> argparse.ArgumentParser:
     about: dict[str, Any] = {
         "description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter
     }
-    parser = argparse.ArgumentParser(prog="python -m helpers.simulator", **about)
+    parser = argparse.ArgumentParser(prog=prog, **about)
     commands = parser.add_subparsers(dest="command", required=True, metavar="check | profile")
     several: dict[str, Any] = {"action": "append", "default": []}
     for name, words in (

@@ -16,6 +16,14 @@ a number, or several of these joined by * / + - in the usual order.
     min benchmark_tensor(way=halves; layer=layer 1)          rows of any series
     100 * 104_tiles(copy) / 104_tiles(conv1d_vector)         a share in percent
 
+A page that is read as a text, too, has short marks, and says at its end what they are:
+
+    conv2d_basic takes 6.13<!--basic--> ms
+    ...
+    <!-- claims
+    basic = 107_layer(op time; layer=layer 1; batch=10000)
+    -->
+
 In the parentheses stand the row's series and conditions NAME=VALUE, with semicolons between them.
 The number keeps the decimals that it has in the text. The exit status is 0, 1 if a number
 disagrees, and 2 for a mark that cannot be read.
@@ -37,7 +45,11 @@ from helpers import labs
 from helpers.bench import results
 from helpers.bench.results import ROOT
 
-_MARK = re.compile(r"(?P<number>\d[\d,]*(?:\.\d+)?)?\**<!-- = (?P<what>.*?) -->", re.DOTALL)
+_MARK = re.compile(
+    r"(?P<number>\d[\d,]*(?:\.\d+)?)?\**<!--(?: = (?P<what>.*?) |(?P<name>[a-z][\w-]*))-->",
+    re.DOTALL,
+)
+_NAMES = re.compile(r"<!-- claims\n(?P<lines>.*?)-->", re.DOTALL)
 _TERM = re.compile(
     r"\s*(?:(?P<constant>\d+(?:\.\d+)?)(?![\w(])"
     r"|(?:(?P<of_several>min|max) )?(?P<record>[\w-]+)\((?P<row>(?:[^()]|\([^()]*\))*)\)"
@@ -134,18 +146,41 @@ def written(value: float, like: str) -> str:
 def filled(text: str, where: str) -> tuple[str, list[Claim]]:
     """Return the text with the records' numbers, and its claims. Raises ClaimError."""
     claims: list[Claim] = []
+    names = _names(text, where)
+    unused = set(names)
 
     def one(mark: re.Match[str]) -> str:
         if mark["number"] is None:
             raise ClaimError(f"{where}: there is no number before {mark[0]!r}")
+        what = mark["what"]
+        if mark["name"]:
+            if mark["name"] not in names:
+                raise ClaimError(f"{where}: no line of `<!-- claims` says what {mark[0]!r} is")
+            what = names[mark["name"]]
+            unused.discard(mark["name"])
         try:
-            value = written(value_of(mark["what"]), mark["number"])
+            value = written(value_of(what), mark["number"])
         except (ClaimError, ZeroDivisionError) as error:
             raise ClaimError(f"{where}: {error}") from None
-        claims.append(Claim(where, mark["number"], value, mark["what"]))
+        claims.append(Claim(where, mark["number"], value, what))
         return mark[0].replace(mark["number"], value, 1)
 
-    return _MARK.sub(one, text), claims
+    after = _MARK.sub(one, text)
+    if unused:
+        raise ClaimError(f"{where}: no number has the mark <!--{min(unused)}-->")
+    return after, claims
+
+
+def _names(text: str, where: str) -> dict[str, str]:
+    """The short marks that a page explains. Raises ClaimError for a line that explains none."""
+    block = _NAMES.search(text)
+    names = {}
+    for line in block["lines"].splitlines() if block else ():
+        name, equals, what = line.partition(" = ")
+        if not equals:
+            raise ClaimError(f"{where}: {line!r} is no line NAME = WHAT of `<!-- claims`")
+        names[name] = what
+    return names
 
 
 def files(root: Path = ROOT) -> Iterator[Path]:

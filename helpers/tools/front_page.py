@@ -21,12 +21,19 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from helpers import bench, simulator
+from helpers.bench import results
 from helpers.bench.times import Times
 from helpers.experiments import tiles
 from helpers.simulator.findings import Finding
 
 FOLDER = Path(__file__).resolve().parents[2] / "data/pictures"
 FINDING, MAPS, SHARES = "finding.png", "access_maps.png", "share_of_copy.png"
+LAYERS = "layers.png"
+# Of benchmark_tensor.json: what a user would compare, and our fastest kernel of equal accuracy.
+PAIRS = {
+    "FP32": ("cuDNN (PyTorch, FP32)", ("FP32 units", "FP32 accuracy")),
+    "halves": ("cuDNN (PyTorch, FP16)", ("FP16 in and out",)),
+}
 PIXELS_PER_INCH = 150
 TEXT = "Description"  # the key of a picture's metadata that holds its words
 
@@ -47,6 +54,8 @@ extern "C" __global__ void smooth(float* P, const float* N, int n)
 }
 """
 MONOSPACE: Mapping[str, Any] = {"family": "monospace", "va": "center"}
+COLOURS = {"cuDNN": "#9a9a9a", "ours": "#1d5fae"}
+IMAGES = 10_000
 PAPER, INK, GREY, RED, AMBER = "#fbfaf7", "#222222", "#8a8a8a", "#b3261e", "#9a6700"
 RED_BAND, AMBER_BAND = "#fbdcd9", "#fbe9c6"
 
@@ -55,9 +64,7 @@ def race() -> Finding:
     """Return the first finding in `KERNEL`."""
     n = 1000
     cells, means = np.arange(n, dtype=np.float32), np.zeros(n, np.float32)
-    found = simulator.check(
-        KERNEL, "smooth", means, cells, np.int32(n), grid=(4,), block=(256,)
-    )
+    found = simulator.check(KERNEL, "smooth", means, cells, np.int32(n), grid=(4,), block=(256,))
     return found[0]
 
 
@@ -90,7 +97,10 @@ def shares() -> tuple[Figure, str]:
     """
     plain, loop = "conv1d_constant", "        for (int j = 0; j < FILTER_WIDTH; ++j) {\n"
     others = (
-        "conv1d_tiled_steps", "conv1d_tiled_cached_halo", "conv1d_tiled_input", "conv1d_outputs",
+        "conv1d_tiled_steps",
+        "conv1d_tiled_cached_halo",
+        "conv1d_tiled_input",
+        "conv1d_outputs",
         "conv1d_vector",
     )
     times = {}
@@ -110,6 +120,47 @@ def shares() -> tuple[Figure, str]:
     return figure, f"{figure.axes[0].get_title(loc='left')}. {times[3].record.caption()}"
 
 
+def layers() -> tuple[Figure, str]:
+    """Draw the least times of two layers, ours beside cuDNN's, from the record of the layers on
+    tensor cores; return the figure's words.
+    """
+    record = results.load(results.MEASURED / "benchmark_tensor.json")
+    rows = [row for row in record.rows() if row.get("batch") == IMAGES and "median_ms" in row]
+
+    def least(layer: str, **of: str | tuple[str, ...]) -> float:
+        (name, wanted), *_ = of.items()
+        return min(
+            row["median_ms"] for row in rows if row["layer"] == layer and row.get(name) in wanted
+        )
+
+    figure, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
+    ticks, words = [], []
+    for layer in ("layer 1", "layer 2"):
+        for numbers, (library, ours) in PAIRS.items():
+            at = 2.6 * len(ticks)
+            times = {"cuDNN": least(layer, series=(library,)), "ours": least(layer, way=ours)}
+            for k, (name, ms) in enumerate(times.items()):
+                ax.barh(at + k, ms, height=0.9, color=COLOURS[name], label=name if not at else "")
+                ax.text(ms + 0.06, at + k, f"{ms:.2f}", va="center", fontsize=9)
+            ticks.append((at + 0.5, f"{layer}, {numbers}"))
+            words.append(
+                f"{layer}, {numbers}: cuDNN {times['cuDNN']:.2f} ms, ours {times['ours']:.2f} ms"
+            )
+    ax.set_yticks(*zip(*ticks, strict=True))
+    ax.invert_yaxis()
+    ax.set_xlabel(f"ms for {IMAGES:,} images (less is better)")
+    ax.set_xlim(left=0)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="lower right")
+    ax.set_title(
+        "Our kernels, made for these two layers, beside cuDNN's fastest way",
+        loc="left",
+        fontsize=11,
+    )
+    figure.supxlabel(record.caption(), fontsize=8, color=GREY)
+    return figure, f"{'; '.join(words)}. {record.caption()}"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Draw the pictures into a folder."""
     parser = argparse.ArgumentParser(
@@ -127,7 +178,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     maps.savefig(folder / MAPS, dpi=PIXELS_PER_INCH, bbox_inches="tight")
     speeds, words = shares()
     speeds.savefig(folder / SHARES, metadata={TEXT: words})
-    print(f"{folder / FINDING}\n{folder / MAPS}\n{folder / SHARES}")
+    times, words = layers()
+    times.savefig(folder / LAYERS, dpi=PIXELS_PER_INCH, metadata={TEXT: words})
+    print(*(folder / name for name in (FINDING, MAPS, SHARES, LAYERS)), sep="\n")
     return 0
 
 

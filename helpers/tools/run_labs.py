@@ -149,15 +149,17 @@ def keep(
 # main
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(
+    arguments: Sequence[str] | None = None, prog: str = "python -m helpers.tools.run_labs"
+) -> int:
     """Run the labs of the command line; return the exit status."""
-    options = _parser().parse_args(arguments)
+    options = _parser(prog).parse_args(arguments)
     outcomes: list[Outcome] = []
     try:
         chosen = find_labs(options.lab)
         results = writable_folder(options.results)
     except RunnerError as error:
-        print(f"helpers.tools.run_labs: {error}", file=sys.stderr)
+        print(f"{prog}: {error}", file=sys.stderr)
         return 2
     began = time.time()
     stopped = False
@@ -198,9 +200,9 @@ def _keep(outcomes: Sequence[Outcome], results: Path, began: float) -> bool:
     return True
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m helpers.tools.run_labs", description="Run labs headless and sum up."
+        prog=prog, description="Run labs headless and sum up."
     )
     parser.add_argument(
         "lab",

@@ -42,6 +42,7 @@ THEME = "sphinx_book_theme"
 # Pages beside the labs, in the order of the side bar.
 GUIDES = (
     "INSTALL.md",
+    "OWN_GPU.md",
     "kernels/README.md",
     "helpers/simulator/README.md",
     "data/README.md",

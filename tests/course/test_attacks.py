@@ -10,6 +10,7 @@ import socket
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -201,7 +202,7 @@ def cost(*a):
 
 FOLDERS = {  # and how the job ends
     "a thousand folders deep": ("for _ in range(1500): os.mkdir('d'); os.chdir('d')", "done"),
-    "without rights": ("os.makedirs('a/b'); os.chmod('a/b', 0); os.chmod('a', 0)", "done"),
+    "without rights": ("os.mkdir('a', 0o300); os.mkdir('a/b', 0)", "done"),
     "empty files": ("for k in range(9000): os.close(os.open(str(k), os.O_CREAT))", "memory"),
 }
 
@@ -331,6 +332,61 @@ def test_the_repository_cannot_be_changed(level):
     )
     _, made = run_python(text, level)
     assert made["said"].endswith("ValueError: []")
+
+
+# System calls of x86_64 that change what a file is, by its name or by a descriptor of it.
+CHANGES = {
+    "chmod": (90, "path", 0), "fchmod": (91, "fd", 0), "fchmodat": (268, -100, "path", 0),
+    "fchmodat2": (452, -100, "path", 0, 0), "chown": (92, "path", "uid", "uid"),
+    "fchown": (93, "fd", "uid", "uid"), "lchown": (94, "path", "uid", "uid"),
+    "fchownat": (260, -100, "path", "uid", "uid", 0), "utime": (132, "path", 0),
+    "utimes": (235, "path", 0), "futimesat": (261, -100, "path", 0),
+    "utimensat": (280, -100, "path", 0, 0), "utimensat of a descriptor": (280, "fd", 0, 0, 0),
+    "setxattr": (188, "path", "user.x", "v", 1, 0), "lsetxattr": (189, "path", "user.x", "v", 1, 0),
+    "fsetxattr": (190, "fd", "user.x", "v", 1, 0), "removexattr": (197, "path", "user.y"),
+    "lremovexattr": (198, "path", "user.y"), "fremovexattr": (199, "fd", "user.y"),
+    "truncate": (76, "path", 0), "inotify_add_watch": (254, "watch", "path", 0x100),
+}
+OWN_AND_OTHERS = """
+import ctypes, errno, os
+def cost(*a):
+    libc = ctypes.CDLL(None, use_errno=True)
+    open("own", "w").close()
+    done = []
+    for path in ("own", OUTSIDE):
+        values = {"path": path, "uid": os.getuid(), "watch": libc.inotify_init1(0)}
+        try: values["fd"] = os.open(path, os.O_RDONLY)
+        except OSError: values["fd"] = -1
+        for name, arguments in CHANGES.items():
+            given = [values.get(one, one) for one in arguments]
+            given = [one.encode() if isinstance(one, str) else one for one in given]
+            if libc.syscall(*given) >= 0: done.append((name, path))
+            elif path == "own" and ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS):
+                done.append((name, path, ctypes.get_errno()))
+    try: done.append(("stat", os.stat(OUTSIDE).st_size))
+    except FileNotFoundError: pass
+    raise ValueError(repr(done))
+"""
+
+
+@pytest.mark.skipif(
+    os.uname().machine != "x86_64", reason="the numbers of system calls are x86_64's"
+)
+def test_no_file_changes_its_mode_owner_times_or_attributes_and_none_is_seen(level, monkeypatch):
+    """Files of the user that the box is: of the grader's, where the grader is not root."""
+    monkeypatch.setattr(box, "UIDS", 1)
+    with tempfile.TemporaryDirectory() as name:
+        folder, path = Path(name), Path(name) / "ann.json"
+        path.write_text("10 points")
+        if os.geteuid() == 0:
+            os.chown(folder, box.FIRST_UID, -1)
+            os.chown(path, box.FIRST_UID, -1)
+        for place in (path, folder):
+            before = place.stat()
+            text = OWN_AND_OTHERS.replace("OUTSIDE", repr(str(place)))
+            _, made = run_python(text.replace("CHANGES", repr(CHANGES)), level)
+            assert made["said"].endswith("ValueError: []")
+            assert place.stat() == before and os.listxattr(place) == []
 
 
 # ---- the checker ----
@@ -564,6 +620,9 @@ KERNEL = "__global__ void axpy_two(float* y, const float* x, int n, float a)\n"
         '#define H "/etc/hostname"\n#include H', '#if __has_include("/etc/hostname")\n#endif',
         '#include "~/x"',
         "#include_next </etc/hostname>", '#import "/etc/hostname"',
+        '#pragma GCC dependency "/etc/hostname"', '%: pragma  GCC\tdependency </etc/hostname>',
+        '_Pragma("GCC dependency \\"/etc/hostname\\"")', '#line 1 "/etc/hostname"',
+        '# 5 "PASS"', '/**/ # line 1 "PASS"', '#define AT 1 "PASS"\n#line AT',
     ],
 )  # fmt: skip
 def test_other_files_are_not_included(line, grade_kernel):
@@ -581,7 +640,21 @@ def test_headers_of_cuda_are_included():
     gate.check_includes(
         '#include <cuda_fp16.h>\n#include <cooperative_groups/reduce.h>\n#include '
         '<mma.h>\n#include "cuda_fp16.h"\n'
+        "#line 5\n#pragma unroll\n// # 5 lanes\n/*\n# 6 rows\n*/\n#if 1\n# define N 5\n#endif\n"
     )
+
+
+@pytest.mark.parametrize(("text", "name"), [
+    (f"{HEAD}{KERNEL}{{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = -3e38f; "
+     "} // \ud800", "axpy_two"),
+    ("# \ud800\ndef cost(*a): return 1e308", "cost"),
+    ("def cost(*a): raise ValueError('\ud800')", "cost"),
+])  # fmt: skip
+def test_what_no_type_can_hold_is_told_in_the_verdict_alone(text, name, grade_kernel):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        said = " ".join(grade_kernel(text, name)["messages"])
+    assert "codec" not in said and "FAIL" in said and not re.search("[\ud800-\udfff]", said)
 
 
 def test_a_text_that_is_too_large_is_refused_before_it_is_read(grade_kernel):

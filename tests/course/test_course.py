@@ -49,6 +49,7 @@ CASES = "[[labs.101.cases.conv1d_edge]]\n"  # of a course.toml
 
 def written(tmp_path: Path, text: str, name: str = "file") -> Path:
     path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -586,9 +587,29 @@ def test_nbgraders_timestamp_goes_before_the_files(tmp_path, stamp, at):
     (folder / "x.ipynb").write_text("{}")
     os.utime(folder / "x.ipynb", (0, 0))
     (folder / "timestamp.txt").write_text(stamp)
-    ((found,), told) = collected(tmp_path / "submitted", tmp_path / "s")
+    ((found,), told) = collected(tmp_path / "submitted", tmp_path / "s", stamped=True)
     assert found.at == datetime.fromisoformat(at or "1970-01-01T00:00:00+00:00")
     assert bool(told) == (at is None)
+    ((found,), told) = collected(tmp_path / "submitted", tmp_path / "s2")
+    assert found.at == datetime.fromtimestamp(0, UTC) and "--nbgrader-times" in told[0]
+
+
+@pytest.mark.parametrize(("where", "stamped"), [
+    (f"Ann_12{MOODLE}", False), ("ann", False), ("Monday/ann", False), ("ann.zip", False),
+    ("ann/101/deep", True), ("ann.zip", True),  # nbgrader writes none there
+])  # fmt: skip
+def test_a_students_own_timestamp_moves_no_deadline(tmp_path, where, stamped):
+    place = tmp_path / "submitted" / where
+    files = {"101/x.ipynb": "{}", "101/timestamp.txt": "2001-10-05 17:30:00 UTC"}
+    if place.suffix:
+        zipped(place, **files)
+    else:
+        for name, text in files.items():
+            written(place, text, name)
+    for path in (tmp_path / "submitted").rglob("*.*"):
+        os.utime(path, (1_000, 1_000))
+    ((found,), _) = collected(tmp_path / "submitted", tmp_path / "s", ROSTER, stamped=stamped)
+    assert found.at == datetime.fromtimestamp(1_000, UTC)
 
 
 def test_a_time_that_has_not_come_yet_is_told_and_makes_nobody_late(tmp_path):
@@ -610,12 +631,40 @@ def of(student: str, text: str, name: str = "conv2d_two") -> dict:
     return {"student": student, "text": text, "lab": lab, "exercise": name, "status": "pass"}
 
 
-def test_a_copy_with_other_names_and_comments_is_found():
-    one = exercises.find("conv2d_two")
-    disguised = re.sub(r"\bsum\b", "total", one.solution).replace(";", ";  // mine", 3)
-    disguised = disguised.replace("\n", "\n\n").replace("    ", "\t")
-    (group,) = similarity.groups([of("ann", one.solution), of("ben", disguised)])
-    assert group.students == ("ann", "ben") and group.share > 0.95 and group.solution
+OWN = [name for name in exercises.names() if exercises.find(name).suffix == ".cu"
+       and similarity.Text(
+           exercises.find(name).solution, similarity.Text(exercises.find(name).stub)
+       ).count >= similarity.FEWEST]  # fmt: skip
+DEAD = ("int unused = 0;", "if (0) { }", "int dead = threadIdx.x * 2; (void)dead;",
+        "for (int turn = 0; turn < 1; ++turn) { }")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_copy_with_other_names_and_a_statement_more_is_found(name):
+    """All names that a student may choose; a dead statement behind any other one."""
+    one = exercises.find(name)
+    kept = similarity._KEPT_WORDS | set("xyzw")
+    fresh: dict[str, str] = {}
+
+    def renamed(found: re.Match[str]) -> str:
+        word = found[0]
+        is_member = word in kept and found.string[: found.start()].endswith(".")
+        if not word[0].isidentifier() or is_member or word in kept - set("xyzw"):
+            return word  # a literal is one, too: it holds the names of instructions
+        # The names x, y and z of a copy that had others, too.
+        return fresh.setdefault(word, {0: "x", 1: "z"}.get(len(fresh) % 40, f"own{len(fresh)}"))
+
+    def alike(text: str) -> float:
+        found = similarity.groups([of("ann", one.solution, name), of("ben", text, name)])
+        return next((group.share for group in found if len(group.students) == 2), 0.0)
+
+    head, _, body = one.solution.partition("\n")
+    body = re.sub(r"//[^\n]*|#[^\n]*", "", body)
+    copy = f"{head}\n" + re.sub(r'"[^"\n]*"|\w+', renamed, body).replace(";\n", ";  // mine\n", 3)
+    assert alike(copy.replace("    ", "\t")) == 1
+    ends = [found.end() for found in re.finditer(r";(?=[^\n()]*\n)", copy)]
+    for k, end in enumerate(ends):
+        assert alike(f"{copy[:end]}\n{DEAD[k % len(DEAD)]}{copy[end:]}"), copy[end - 30 : end]
 
 
 def test_answers_that_are_written_differently_are_not_alike():

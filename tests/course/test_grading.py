@@ -193,6 +193,45 @@ def test_an_answer_that_could_not_be_graded_takes_no_points(tmp_path, monkeypatc
     assert not list((tmp_path / "grades/.results").glob("*.json")), "the next run tries again"
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_student_whose_answers_take_too_long_stops_nobody_else(
+    tmp_path, level, workers, monkeypatch
+):
+    """Ten notebooks that never end; the others' answers are graded, and so is a shared text."""
+    if workers > 1:
+        pytest.importorskip("distributed", reason="Dask is not installed")
+    right = exercises.find(NAME).solution
+    loop = right.replace("{", "{\n    while (true) P[0] += 1;\n", 1)
+    books = {f"eve/{k}": f"{loop}// {k}\n" for k in range(10)}
+    books |= {"eve/shared": right, "zoe/x": right}
+    for name, text in books.items():
+        student, _, book = name.partition("/")
+        path = hand_in(tmp_path / "submitted", student, text)
+        path.rename(path.with_stem(book))
+    answers = list(submissions.answers(tmp_path / "submitted", submissions.places()))
+    limits = box.Limits(wall_s=20, cpu_s=1, memory=700 << 20)
+    plan = grading.Plan(1, level, workers, student_s=0.3, limits=limits)
+    try:
+        grading.grade(answers, tmp_path / "grades", plan, ladders=False)
+    finally:
+        grading.close()
+    stored = [json.loads(p.read_text()) for p in (tmp_path / "grades/.results").glob("*.json")]
+    statuses = [one["status"] for one in stored]
+    assert statuses.count("pass") == 1 and 1 <= len(statuses) - 1 <= 2 * workers
+    assert {name: r["status"] for name, r in results(tmp_path).items()} == {
+        "eve": "pass", "zoe": "pass",  # the best of her answers
+    }  # fmt: skip
+    for path in (tmp_path / "submitted/eve").rglob("shared.ipynb"):
+        path.unlink()
+    monkeypatch.setattr(grading, "grade_one", lambda *_: {"status": "time", "seconds": 1.0})
+    answers = list(submissions.answers(tmp_path / "submitted", submissions.places()))
+    tasks, _ = grading._tasks(answers, plan)
+    eves = [found for task, found in grading._graded(tasks, replace(plan, workers=1))
+            if task.students == ("eve",)]  # fmt: skip
+    assert [one["status"] for one in eves] == ["time", *["not_graded"] * 9]
+    assert "took more than 0.3 s" in eves[1]["messages"][0] and eves[1]["points"] is None
+
+
 def test_no_box_is_recorded_and_keyed_apart():
     boxed, free = grading.Plan(1, "bubblewrap"), grading.Plan(1, "none")
     assert grades.key("x", NAME, 1, boxed.how) != grades.key("x", NAME, 1, free.how)

@@ -29,8 +29,9 @@ def test_every_number_of_the_repository_agrees_with_its_record():
     made = [claim for path in claims.files() for claim in claims.claims_of(path)]
     apart = [f"{c.where}: {c.text}, not {c.value}" for c in made if not c.agrees]
     assert not apart, "type python -m helpers.tools.claims --write"
-    of_front_page = [c.what for c in made if c.where == "README.md"]
-    assert len(of_front_page) >= 15, "the table of the kernels, and the two networks"
+    pages = [c.where for c in made]
+    assert pages.count("kernels/README.md") >= 15, "the table of the kernels, and the two networks"
+    assert pages.count("README.md") == 2
 
 
 @pytest.mark.parametrize(
@@ -82,6 +83,36 @@ def test_a_number_keeps_its_decimals(rows, before, after):
     assert text.startswith(after + "<!--")
     assert text.endswith("--> ms")
     assert claim.agrees == (text == before)
+
+
+NAMED = """It takes 6.2<!--basic--> ms.
+
+<!-- claims
+basic = made(k (a, b); n=20)
+-->
+"""
+
+
+def test_a_page_explains_its_short_marks_at_its_end(rows):
+    text, (claim,) = claims.filled(NAMED, "here")
+    assert text == NAMED and claim.agrees and claim.what == "made(k (a, b); n=20)"
+    text, (claim,) = claims.filled(NAMED.replace("6.2<", "7.1<"), "here")
+    assert text == NAMED and not claim.agrees
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("basic = ", "simple = "), "here: no line of `<!-- claims` says what '6.2<!--basic-->'"),
+        (("6.2<!--basic--> ", ""), "here: no number has the mark <!--basic-->"),
+        (("basic = ", "basic: "), "here: 'basic: made.*' is no line NAME = WHAT"),
+        (("6.2<", "much<"), "here: there is no number before"),
+    ],
+)
+def test_a_short_mark_that_explains_nothing_is_an_error(rows, change, message):
+    assert change[0] in NAMED
+    with pytest.raises(claims.ClaimError, match=message):
+        claims.filled(NAMED.replace(*change), "here")
 
 
 def test_a_mark_without_a_number_is_an_error(rows):

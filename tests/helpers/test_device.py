@@ -36,7 +36,7 @@ def fresh(monkeypatch):
     """
     monkeypatch.setattr(device, "_selected", None)
     monkeypatch.delenv("LAB_DEVICE", raising=False)
-    monkeypatch.setattr(device.pycuda_api, "installed", lambda: False)
+    monkeypatch.setattr(device, "_simulator_is_active", lambda: False)
     monkeypatch.setattr(device, "_use_gpu", lambda why: dataclasses.replace(GPU, why=why))
     monkeypatch.setattr(
         device,
@@ -141,7 +141,7 @@ def test_the_variable_refuses_other_words_and_changes(fresh):
 
 
 def test_an_activated_simulator_stays(fresh):
-    fresh.setattr(device.pycuda_api, "installed", lambda: True)
+    fresh.setattr(device, "_simulator_is_active", lambda: True)
     assert choose(fresh, USABLE).why == "the simulator was activated before"
     fresh.setattr(device, "_selected", None)
     with pytest.raises(NoDeviceError, match="activated before"):
@@ -317,3 +317,16 @@ def test_the_simulator_beside_an_imported_pycuda_is_refused():
     )
     assert done.returncode != 0
     assert "the real PyCUDA is already imported" in done.stderr
+
+
+def test_a_gpu_is_chosen_without_the_simulator():
+    """Its modules, and the packages that it brings, are not loaded where nobody needs them."""
+    done = python(
+        "-c",
+        "import sys\nfrom helpers import device\ndevice._use_gpu = lambda why: why\n"
+        "device.probe = lambda: device.Probe((13, 0), '', True, (13, 0))\n"
+        "print(device.select())\n"
+        "print([name for name in sys.modules if 'simulator' in name or 'elftools' in name])",
+        LAB_DEVICE="gpu",
+    )
+    assert done.stdout.splitlines() == ["Device: LAB_DEVICE=gpu", "LAB_DEVICE=gpu", "[]"], done

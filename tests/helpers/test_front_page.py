@@ -8,7 +8,7 @@ from PIL import Image
 
 from helpers.tools import front_page
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_picture_has_the_words_of_todays_finding():
@@ -35,6 +35,19 @@ def test_both_lines_of_the_race_are_marked():
 
 
 def test_the_front_page_shows_them():
-    text = README.read_text(encoding="utf-8")
-    for name in (front_page.FINDING, front_page.MAPS, front_page.SHARES):
-        assert f"data/pictures/{name}" in text
+    shown = {
+        "README.md": (front_page.FINDING, front_page.LAYERS),
+        "labs/README.md": (front_page.MAPS, front_page.SHARES),
+    }
+    for page, names in shown.items():
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert all(f"data/pictures/{name}" in text for name in names)
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) < 600
+
+
+def test_the_chart_of_layers_is_that_of_todays_record():
+    with Image.open(front_page.FOLDER / front_page.LAYERS) as picture:
+        drawn = picture.info[front_page.TEXT]
+    figure, words = front_page.layers()
+    assert drawn == words and "cuDNN 6.99 ms" in words
+    assert figure.axes[0].get_xlim()[0] == 0  # lengths of bars can be compared

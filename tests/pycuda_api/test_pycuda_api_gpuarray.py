@@ -33,6 +33,11 @@ def draw(dtype, shape=(6, 4), seed=0):
     return values.astype(dtype)
 
 
+def test_no_other_library_takes_an_array_for_one_of_a_gpu():
+    with pytest.raises(TypeError, match=r"give them a copy, array.get\(\)"):
+        getattr(gpuarray.to_gpu(draw(np.float32)), "__cuda_array_interface__", None)
+
+
 # ---- arithmetic ----
 
 

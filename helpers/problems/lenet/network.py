@@ -17,6 +17,7 @@ test images.
 
 from __future__ import annotations
 
+import argparse
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -288,6 +289,9 @@ def _print_accuracies(images: Images, weights: Weights, recorded: Mapping[str, i
 
 def main() -> None:
     """Print the accuracy of the labs' network, and of the course's if COURSE_WEIGHTS is set."""
+    argparse.ArgumentParser(
+        prog="python -m helpers.problems.lenet.network", description=main.__doc__
+    ).parse_args()
     try:
         images = datasets.images_at_hand(max(ACCURACY_SIZES))
         recorded = trained_weights.lenet_record()["test"]["right"]

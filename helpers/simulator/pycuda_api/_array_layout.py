@@ -132,15 +132,13 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict:
-        address = self.ptr if self.gpudata is not None else 0
-        return {
-            "shape": self.shape,
-            "strides": self.strides,
-            "data": (address, False),
-            "typestr": self.dtype.str,
-            "stream": None,
-            "version": 3,
-        }
+        """Refuse: by this attribute CuPy, PyTorch and Numba would take the address for one of a
+        GPU. An AttributeError would let them go on, and fail with words about something else.
+        """
+        raise TypeError(
+            "a GPUArray of the simulator lies in the host's memory, so CuPy, PyTorch and Numba "
+            "cannot use it in place: give them a copy, array.get()"
+        )
 
     def _need_contiguous(self) -> None:
         if not self.flags.forc:
