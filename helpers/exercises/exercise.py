@@ -2,6 +2,7 @@
 
 exercise.check(kernel)   a Verdict, or ExerciseError; on a GPU, with times
 exercise.on_bench()      its case for the bench, which counts an answer beside the lab's
+exercise.why()           the picture of what the latest check found wrong
 exercise.hint()          the next hint; after the last one, a solution
 
 How an answer is judged is the matter of `graded`.
@@ -9,6 +10,7 @@ How an answer is judged is the matter of `graded`.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ from helpers.kernel_cells import KernelCell, is_cell
 
 if TYPE_CHECKING:
     from helpers.exercises.on_bench import OnBench
+    from helpers.exercises.stories import Told
+    from helpers.simulator.explain.pictures import Why
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +33,7 @@ class Exercise(GradedExercise):
         """Judge a %%kernel function, as BaseExercise.check says; on a GPU, time it as well."""
         cell = _cell_of(answer)
         verdict = self._as_graded(self._of_cell(cell, NOTEBOOK_SEED), answer, cell)
-        verdict = self._said(verdict)
+        verdict = self._said(self._with_story(verdict, cell))
         if not _on_gpu():
             return verdict
         from helpers.exercises import on_gpu
@@ -38,6 +42,34 @@ class Exercise(GradedExercise):
             return on_gpu.timed(self, answer, verdict, NOTEBOOK_SEED)
         except ExerciseError as error:
             return self._said(error.verdict)
+
+    def _with_story(self, verdict: Verdict, cell: KernelCell) -> Verdict:
+        """Return a verdict that tells what the threads did, in place of a guess; the same one where
+        that is not known.
+        """
+        _stories.pop(self.name, None)
+        if not verdict.is_guess or verdict.status not in ("wrong", "finding", "time"):
+            return verdict
+        from helpers.exercises import stories
+
+        # What explains a verdict must not take it away: the answer has been judged.
+        with contextlib.suppress(Exception):
+            told = stories.story_of(self, cell)
+            if told is not None and told.story.causes:
+                _stories[self.name] = told
+                return stories.told_in(verdict, told)
+        return verdict
+
+    def why(self) -> Why:
+        """Return the picture of what the latest check found wrong: the terms of an output, and what
+        its thread did. Raises ValueError where no check has found a cause that a picture shows.
+        """
+        if self.name not in _stories:
+            raise ValueError(
+                f"there is no story of {self.name} to draw: check an answer first; a right one, "
+                "and one whose cause is not known, has none"
+            )
+        return _stories[self.name].picture()
 
     def _as_graded(self, verdict: Verdict, kernel: Any, cell: KernelCell) -> Verdict:
         """Return the verdict that a grader would give, who reads the cell in the notebook's file.
@@ -71,6 +103,7 @@ class Exercise(GradedExercise):
         return OnBench(self.name, self)
 
 
+_stories: dict[str, Told] = {}  # of the latest check, by exercise
 _TWICE = (
     "Two cells of this session make this kernel, with different texts. The grader takes the last "
     "of them in the notebook, from top to bottom: keep one."

@@ -49,8 +49,9 @@ class GradedExercise(BaseExercise):
     as their classes say; counts: how a verdict counts Case.kinds ("size", "sizes"); fit: a case
     with the grid that the -D options of a cell ask for (raises CellError); most_of_a_block: values
     that one block of a case may write; turns: whether loops are counted; timed: a large case to
-    time on a GPU, else the largest of the others; reads_outputs: whether an answer may read what
-    the launch before it left in an output.
+    time on a GPU, else the largest of the others; small: cases of a few blocks and values, in which
+    a mistake is explained, else the smallest of the others; reads_outputs: whether an answer may
+    read what the launch before it left in an output.
     """
 
     cases: Callable[[np.random.Generator], Iterator[Case]]
@@ -65,6 +66,7 @@ class GradedExercise(BaseExercise):
     turns: bool = False
     timed: Callable[[np.random.Generator], Case] | None = None
     fit: Callable[[Case, KernelCell], Case] | None = None
+    small: Callable[[np.random.Generator], Iterator[Case]] | None = None
     reads_outputs: bool = False
 
     suffix: ClassVar[str] = ".cu"
@@ -240,11 +242,12 @@ class GradedExercise(BaseExercise):
             return self._verdict("refused", one.said, "" if is_memory else keep)
         finding = one.findings[0]
         hints = () if wrapped_index(finding) else (NO_DYNAMIC_MEMORY, *self.findings)
-        known = misplaced(case, one.misplaced) or next(
+        shown = misplaced(case, one.misplaced)
+        if finding.kind == "race":
+            shown = wrong_values.only_large((*right, case), [len(right)]) or shown
+        known = shown or next(
             (h.hint for h in hints if h.kind == finding.kind and h.when(finding)), None
         )
-        if finding.kind == "race":
-            known = wrong_values.only_large((*right, case), [len(right)]) or known
         if one.stopped == "time":
             return self._verdict(
                 "time",
@@ -252,9 +255,12 @@ class GradedExercise(BaseExercise):
                 f"{finding.brief()}",
                 known or (_TOO_MUCH if right else "Does each loop end, for every thread?"),
                 finding=finding,
+                is_guess=not shown,
             )
         text = finding.brief() if known else str(finding)
-        return self._verdict("finding", f"{case.title}\n{text}", known or "", finding=finding)
+        return self._verdict(
+            "finding", f"{case.title}\n{text}", known or "", finding=finding, is_guess=not shown
+        )
 
     def _of_results(
         self,
@@ -269,7 +275,8 @@ class GradedExercise(BaseExercise):
         ]
         if not wrong:
             return None
-        hint = self._hint(cases, outcomes, wants, wrong)
+        shown_hint = self._shown_hint(cases, outcomes, wants, wrong)
+        hint = shown_hint or self._hint(cases, outcomes, wants, wrong)
         # Of the wrong cases the one with the fewest values that still show a pattern.
         enough = wrong_values.ENOUGH
         shown = min(wrong, key=lambda k: (cases[k].count < enough, abs(cases[k].count - enough)))
@@ -293,17 +300,19 @@ class GradedExercise(BaseExercise):
             if len(wrong) < len(cases)
             else ""
         )
-        return self._verdict("wrong", "\n".join(lines) + right, hint or _SEARCH)
+        return self._verdict(
+            "wrong", "\n".join(lines) + right, hint or _SEARCH, is_guess=not shown_hint
+        )
 
-    def _hint(
+    def _shown_hint(
         self,
         cases: Sequence[Case],
         outcomes: Sequence[Outcome],
         wants: Sequence[Mapping[str, np.ndarray]],
         wrong: Sequence[int],
     ) -> str:
-        """Return what to say: of misplaced arrays; where only large cases are wrong; of the first
-        mistake that explains every case, the right ones too; else what the values themselves say.
+        """Return what the outputs show: of misplaced arrays; that only large cases are wrong; that
+        all fractions are cut off; or the mistake that gives just these outputs, in every case.
         """
         for k in wrong:
             if hint := misplaced(cases[k], outcomes[k].misplaced):
@@ -314,9 +323,33 @@ class GradedExercise(BaseExercise):
         pairs = [(outcomes[k].arrays[name], wants[k][name]) for k in wrong for name in wants[k]]
         if wrong_values.without_fractions(pairs):
             return wrong_values.FRACTION
-        for mistake in self.mistakes:
-            if self._explains(mistake, cases, outcomes, wants, wrong):
-                return mistake.hint
+        found = self._mistake(cases, outcomes, wants, wrong)
+        return found.hint if found is not None and found.gives is not None else ""
+
+    def _mistake(
+        self,
+        cases: Sequence[Case],
+        outcomes: Sequence[Outcome],
+        wants: Sequence[Mapping[str, np.ndarray]],
+        wrong: Sequence[int],
+    ) -> Mistake | None:
+        """Return the first mistake that explains every case, the right ones too."""
+        every = (cases, outcomes, wants, wrong)
+        return next((one for one in self.mistakes if self._explains(one, *every)), None)
+
+    def _hint(
+        self,
+        cases: Sequence[Case],
+        outcomes: Sequence[Outcome],
+        wants: Sequence[Mapping[str, np.ndarray]],
+        wrong: Sequence[int],
+    ) -> str:
+        """Return what usually leads to such outputs: of the first mistake whose signs they have;
+        else what the values themselves say.
+        """
+        pairs = [(outcomes[k].arrays[name], wants[k][name]) for k in wrong for name in wants[k]]
+        if (mistake := self._mistake(cases, outcomes, wants, wrong)) is not None:
+            return mistake.hint
         values = [
             (case, name, outcomes[k].arrays[name], wants[k][name])
             for k, case in enumerate(cases)

@@ -20,7 +20,8 @@ class Verdict:
     """status: one of STATUSES; message: what is wrong, or what passed; hint: what usually leads to
     it, "" for none known; checked: what all was looked at ("4 sizes, 2 filters, 1,259 values");
     counters: amount and limit of each budget; printed: what the kernel printed, with a line above;
-    finding: of the simulator, where one stopped the answer.
+    finding: of the simulator, where one stopped the answer;
+    is_guess: the hint says what usually leads to it, and nothing has shown that it did here.
     """
 
     exercise: str
@@ -33,6 +34,7 @@ class Verdict:
     counters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     printed: str = ""
     finding: Finding | None = None
+    is_guess: bool = False
 
     @classmethod
     def of(

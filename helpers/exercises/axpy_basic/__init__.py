@@ -43,6 +43,7 @@ EXERCISE = kit.Exercise(
     points=3,
     reads_outputs=True,
     cases=cases,
+    small=lambda rng: (array(rng, n, 4, 3) for n in (3, 6, 9)),
     reference=axpy,
     counts={"size": "sizes", "block size": "block sizes"},
     budgets=(

@@ -99,6 +99,9 @@ EXERCISE = kit.Exercise(
     title="Two elements a thread, with half the blocks",
     reads_outputs=True,
     cases=cases,
+    small=lambda rng: (
+        arrays_of(rng, n, 4, 3, f"n = {n}, a = 3, blocks of 4") for n in (6, 13, 21)
+    ),
     reference=axpy,
     counts={"size": "sizes", "block size": "block sizes", "factor": "factors"},
     budgets=(

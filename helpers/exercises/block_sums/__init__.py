@@ -70,6 +70,7 @@ EXERCISE = kit.Exercise(
     lab="105_five_broken_kernels",
     title="Mend a sum whose last warp needs no __syncthreads()",
     cases=cases,
+    small=lambda rng: (case_of(rng, n) for n in (2, 40, 256, 300)),
     reference=sums,
     counts={"size": "sizes"},
     budgets=(

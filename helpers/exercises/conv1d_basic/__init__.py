@@ -13,6 +13,7 @@ from helpers.exercises.conv1d_edge import (
     cases,
     edge,
     large,
+    small,
 )
 from helpers.reference import conv1d
 
@@ -81,6 +82,7 @@ EXERCISE = kit.Exercise(
     title="One thread per output, with guards for the last block and for ghosts",
     points=5,
     cases=cases,
+    small=small,
     reference=zeros,
     counts={"size": "sizes", "filter": "filters"},
     budgets=(

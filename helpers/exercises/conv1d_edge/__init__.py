@@ -28,6 +28,12 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     yield line(N, filter, "drawn", NARROW, budgeted=False)
 
 
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield lines of one to three blocks of 4 threads."""
+    for n in (2, 6, 11):
+        yield line(kit.cells(rng, n), kit.whole_numbers(rng, 3), "drawn", 4)
+
+
 def line(
     N: np.ndarray, filter: np.ndarray, name: str, threads: int = THREADS, budgeted: bool = True
 ) -> kit.Case:
@@ -102,6 +108,7 @@ EXERCISE = kit.Exercise(
     title="Repeat the edge cell in place of zeros",
     place=2,
     cases=cases,
+    small=small,
     reference=edge,
     counts={"size": "sizes", "filter": "filters"},
     budgets=(

@@ -78,6 +78,7 @@ EXERCISE = kit.Exercise(
     title="Read each shared cell once for three outputs",
     timed=signal,
     cases=cases,
+    small=lambda rng: (signal(rng, n, w) for n, w in ((7, 3), (7, 5), (TILE + 3, 3))),
     reference=convolved,
     counts={"size": "sizes", "width": "widths"},
     budgets=(

@@ -316,7 +316,7 @@ class ThreadLog:
             frame.set(register, at, values[k][lane] if values is not None else None)
         if step is None:
             return
-        if event.decided is not None and row.operation == "bra":
+        if event.decided is not None and row.operation in ("bra", "exit", "ret"):
             nth = self._times[at]
             taken = self._goes(event, lane)
             # The compiler negates the condition and jumps past what it guards.

@@ -70,6 +70,7 @@ EXERCISE = puzzle(
     "Shuffles: the smallest number of a warp, for all its lanes",
     task="P[i] must be N[i] minus the smallest number of its warp",
     cases=cases,
+    small=lambda rng: (case(numbers(rng, n), 64) for n in (5, 40, 66)),
     reference=above,
     counts={"size": "sizes", "block size": "block sizes"},
     example=case(np.array([7, 3, 8, 5, 6, 9], np.float32), 8, 4),

@@ -57,6 +57,7 @@ EXERCISE = puzzle(
     "Guard: more threads than numbers",
     task="C[i] must be A[i] + B[i]",
     cases=cases,
+    small=lambda rng: (case(kit.cells(rng, n), kit.cells(rng, n), 4) for n in (3, 6, 9)),
     reference=added,
     counts={"size": "sizes", "block size": "block sizes"},
     example=case(

@@ -63,6 +63,7 @@ EXERCISE = puzzle(
     "Reduction: the largest number of a block",
     task="P[b] must be the largest number of block b",
     cases=cases,
+    small=lambda rng: (case(numbers(rng, n)) for n in (5, 256, 300)),
     reference=largest,
     example=case(np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5], np.float32), 4),
     follow=(1,),

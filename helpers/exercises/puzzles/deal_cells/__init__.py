@@ -62,6 +62,7 @@ EXERCISE = puzzle(
     "Shared memory: a block deals its cells",
     task="output t of a block must be its cell (step * t) % 256",
     cases=cases,
+    small=lambda rng: (case(kit.cells(rng, 256 * blocks), 3) for blocks in (1, 2)),
     reference=dealt,
     counts={"size": "sizes", "step": "steps"},
     example=case(np.arange(16, dtype=np.float32), 3, 8),

@@ -54,6 +54,7 @@ EXERCISE = puzzle(
     "Two axes: an image upside down",
     task="row height - 1 - y of P must be row y of N",
     cases=cases,
+    small=lambda rng: (case(kit.cells(rng, shape)) for shape in ((2, 3), (9, 34))),
     reference=lambda case: case["N"][::-1],
     example=case(np.arange(15, dtype=np.float32).reshape(3, 5), (4, 2)),
     follow=(2, 1),

@@ -69,6 +69,7 @@ EXERCISE = puzzle(
     "Scan: running sums of a block",
     task="P[i] must be the sum of the numbers of its block up to N[i]",
     cases=cases,
+    small=lambda rng: (case(kit.cells(rng, n)) for n in (6, 40, 258)),
     reference=scanned,
     example=case(np.array([3, 1, 4, 1, 5, 9, 2], np.float32), 4),
     follow=(3,),

@@ -47,6 +47,7 @@ EXERCISE = puzzle(
     "Stencil: a tile with its halo",
     task="P[i] must be N[i - 1] - 2 * N[i] + N[i + 1], with 0 outside N",
     cases=cases,
+    small=lambda rng: (case(kit.cells(rng, n)) for n in (3, 20, 131)),
     reference=differences,
     example=case(np.array([1, 2, 4, 8, 5, 3, 2, 9], np.float32), 4),
     follow=(4,),

@@ -92,6 +92,7 @@ EXERCISE = puzzle(
     "Broadcast: a column and a row make a table",
     task="T[y * pitch + x] must be column[y] + row[x]",
     cases=cases,
+    small=lambda rng: (drawn(rng, *shape) for shape in ((2, 3, 2), (9, 33, 1))),
     reference=tabled,
     counts={"size": "sizes", "pitch": "pitches"},
     example=case(

@@ -86,6 +86,7 @@ EXERCISE = puzzle(
     "Tiles of two matrices: a small product",
     task="C[r][c] must be the sum over k of A[r][k] * B[k][c]",
     cases=cases,
+    small=lambda rng: (drawn(rng, *shape) for shape in ((2, 3, 2), (2, 3, 18), (17, 18, 2))),
     reference=product,
     example=case(
         np.array([[1, 2, 3], [4, 5, 6]], np.float32),

@@ -36,6 +36,7 @@ EXERCISE = puzzle(
     "Transpose: rows in, rows out, and no bank conflict",
     task="P[x * height + y] must be N[y * width + x]",
     cases=cases,
+    small=lambda rng: (case(kit.cells(rng, shape)) for shape in ((2, 3), (3, 34), (34, 3))),
     reference=lambda case: case["N"].T,
     example=case(np.arange(6, dtype=np.float32).reshape(2, 3), 2),
     follow=(2, 1),

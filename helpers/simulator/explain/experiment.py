@@ -1,0 +1,48 @@
+"""A small launch that is run again, each time with one thing done otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .changes import Change
+from .tape import Tape
+from .translation import Barrier
+
+Thread = tuple[tuple[int, int, int], tuple[int, int, int]]  # block, thread
+
+
+@dataclass
+class Experiment:
+    """One launch of a kernel. arguments: by parameter, in order; runs: how often it was run."""
+
+    source: str
+    name: str
+    arguments: tuple[Any, ...]
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    options: tuple[str, ...] = ()
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    time_limit: float = 1.0
+    runs: int = 0
+
+    def record(
+        self,
+        changes: Sequence[Change] = (),
+        barriers: Sequence[Barrier] = (),
+        is_recorded: bool = True,
+    ) -> Tape:
+        """Run the launch, with changes and with waits that the source does not have. is_recorded:
+        whether the tape has what the threads do, or only what comes out. Raises NotRecorded, and
+        ValueError for a change that cannot be made.
+        """
+        from .. import record
+
+        self.runs += 1
+        more: dict[str, Any] = {} if is_recorded else {"blocks": ()}
+        return record(
+            self.source, self.name, *self.arguments, grid=self.grid, block=self.block,
+            options=self.options, constants=self.constants, time_limit=self.time_limit,
+            changes=tuple(changes), barriers=tuple(barriers), **more,
+        )  # fmt: skip

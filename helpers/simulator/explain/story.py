@@ -1,0 +1,1245 @@
+"""Why a cell is wrong, as data: the terms that it lacks or has too many, and what a thread did
+otherwise than it should.
+
+There is no rule for any mistake. A suspect is a decision, an index or a wait; it becomes a cause
+only if the launch, run again with this one thing done otherwise, makes the cell right and breaks no
+cell that was right.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..findings import Finding
+from . import patterns
+from .changes import Change, Redirect, Replace, Turn
+from .changes import Place as At
+from .experiment import Experiment, Thread
+from .followed import Followed
+from .formulas import Atom, Before, Cell, Formula, Function, Monomial, Number, Unset
+from .patterns import Pattern, Stored
+from .source_text import NoValue, Source
+from .steps import Access, Decision, Step
+from .tape import Tape
+from .translation import Barrier, NotRecorded
+
+MOST_RUNS = 160  # of one story
+MOST_SECONDS = 1.0  # of the processor, for these runs
+MOST_OUTSIDE = 40  # accesses outside of an array that are kept away, one after another
+MOST_DECISIONS = 24  # of one thread that are turned round
+MOST_ALIKE = 2_000  # decisions with the same values that are turned round together
+MOST_TARGETS = 4  # wrong cells that are tried in turn
+MOST_FOLLOWED = 12  # wrong cells whose values are followed
+_SPECIAL = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A decision of a thread. condition: as the source writes it, "" if it is not plain; is_true:
+    what it was; part: the one of its parts that decided, with `values` of its names.
+    """
+
+    line: int
+    condition: str
+    is_true: bool
+    part: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Place:
+    """An access of a thread. text: as the source writes it, "N[i - 1]", "" if it is not plain;
+    element: the cell, "N[-1]"; values: of the names in its index; is_inside: the array has it.
+    """
+
+    line: int
+    text: str
+    element: str
+    is_store: bool
+    is_inside: bool
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The line that gave a variable its value. text: the assignment."""
+
+    line: int
+    name: str
+    value: Any
+    text: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a cell is wrong.
+
+    kind: "decision" (turned round, all is right), "index" (another element belongs there), "store"
+    (another cell belongs there), "skipped" (a decision leaves out an access, and its index is wrong
+    as well), "unset" (a cell or variable without a value is read), "kept" (the output itself is
+    read before it is stored), "whole" (a float becomes a whole number), "constant" (a number that
+    belongs in no result), "race" (two accesses in no order), "outside" (an access outside of its
+    array, that no decision keeps away), "endless" (a loop whose condition never changes).
+    line: at fault; thread: of the decision or access; choice, place: what is at fault; belongs: the
+    cell in place of place.element; stored_by: who stored what was read; origins: where the values
+    come from; other: the other access of a race; is_tried: a run without it has shown that.
+    """
+
+    kind: str
+    line: int
+    thread: Thread
+    choice: Choice | None = None
+    place: Place | None = None
+    belongs: str = ""
+    stored_by: tuple[Thread, int] | None = None
+    origins: tuple[Origin, ...] = ()
+    other: Place | None = None
+    other_thread: Thread | None = None
+    is_tried: bool = True
+    name: str = ""
+    value: Any = None
+    belongs_value: int | None = None
+    idle_line: int = 0
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Story:
+    """What is known of a wrong result. output: the array; wrong: its wrong cells; cell, got, want:
+    the one that is explained (-1, None, None where a finding alone is); formula, right: its terms;
+    missing, surplus: those that differ; is_unwritten: nobody stores it; tape:
+    of the launch; mask, expected: where the output is wrong, and what is right.
+    """
+
+    output: str
+    wrong: Pattern | None
+    cell: int
+    shape: tuple[int, ...]
+    got: Any
+    want: Any
+    formula: Formula | None
+    right: Formula | None
+    missing: tuple[str, ...]
+    surplus: tuple[str, ...]
+    is_unwritten: bool
+    causes: tuple[Cause, ...]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    tape: Tape = field(repr=False, compare=False)
+    mask: np.ndarray = field(repr=False, compare=False)
+    expected: np.ndarray = field(repr=False, compare=False)
+
+
+@dataclass
+class Judge:
+    """What is right. outputs: names of parameters; wrong: where the arrays of a tape are wrong, by
+    output; right: of the tape of a kernel that is right, whose parameters are named as those of the
+    kernel that is explained.
+    """
+
+    wrong: Callable[[Tape], dict[str, np.ndarray]]
+    want: Mapping[str, np.ndarray]
+    right: Followed | None = None
+    names: Mapping[str, str] = field(default_factory=dict)  # of the answer, by those of `right`
+
+
+class _Enough(Exception):
+    """The story has used all its runs."""
+
+
+def explain(experiment: Experiment, judge: Judge) -> Story | None:
+    """Return the story of a launch, None if nothing is wrong with it. Raises NotRecorded."""
+    teller = _Teller(experiment, judge)
+    return teller.story()
+
+
+class _Teller:
+    """The search for the causes in one launch. base: what is done otherwise in all of its runs."""
+
+    def __init__(
+        self, experiment: Experiment, judge: Judge, base: tuple[Change, ...] = (), until: float = 0
+    ):
+        self.experiment, self.judge, self.base = experiment, judge, base
+        self.tape = experiment.record(base)
+        self.source = Source.of(experiment.source, experiment.options)
+        self.wrong = judge.wrong(self.tape)
+        self.findings = faults(self.tape)
+        names = [name for name, mask in self.wrong.items() if mask.any()]
+        self.out = names[0] if names else next(iter(self.wrong))
+        self.followed = Followed(self.tape)
+        # The first ones, and some of all others: the ends of an array have stories of their own.
+        wrong = np.flatnonzero(self.wrong[self.out].reshape(-1)).tolist()
+        rest = wrong[MOST_FOLLOWED // 2 :]
+        step = -(-len(rest) // (MOST_FOLLOWED // 2)) or 1
+        self.cells: list[int] = [*wrong[: MOST_FOLLOWED // 2], *rest[::-1][::step][::-1]]
+        self.followed.follow(self.out, self.cells)
+        if judge.right is not None:
+            judge.right.follow(self._name_in_right, self.cells)
+        self.until = until or time.process_time() + MOST_SECONDS
+
+    @cached_property
+    def threads(self) -> list[Thread]:
+        return [(block, thread) for block in self.tape.blocks for thread in self.tape.threads]
+
+    # ---- the story
+
+    def story(self) -> Story | None:
+        mask = self.wrong[self.out]
+        if not mask.any() and not self.findings:
+            return None
+        causes: list[Cause] = []
+        cell: int | None = None
+        with contextlib.suppress(_Enough):
+            causes = self._of_findings()
+            if not causes and self.tape.completed and mask.any():
+                for target in self._targets():
+                    causes = self._of_cell(target)
+                    if causes:
+                        cell = target
+                        break
+        if cell is None and self.tape.completed and mask.any():
+            cell = next(iter(self._targets()))
+        return self._told(cell, tuple(causes))
+
+    def _told(self, cell: int | None, causes: tuple[Cause, ...]) -> Story:
+        mask, want = self.wrong[self.out], self.judge.want[self.out]
+        wrong = patterns.pattern(mask, self.stored) if mask.any() and self.tape.completed else None
+        got = formula = right = value = None
+        missing: tuple[str, ...] = ()
+        surplus: tuple[str, ...] = ()
+        is_unwritten = False
+        if cell is not None:
+            origin = self.tape.cell(self.out, cell)
+            got, formula, is_unwritten = origin.value, origin.formula, not origin.writers
+            value, right = want.reshape(-1)[cell], self.goal(cell)
+            if right is not None and not is_unwritten:
+                surplus, missing = _difference(formula, right)
+        return Story(
+            self.out, wrong, -1 if cell is None else cell, mask.shape, got, value, formula, right,
+            missing, surplus, is_unwritten, causes, self.tape.grid, self.tape.block, self.tape,
+            mask, want,
+        )  # fmt: skip
+
+    # ---- what is right
+
+    @cached_property
+    def _name_in_right(self) -> str:
+        return next((r for r, own in self.judge.names.items() if own == self.out), self.out)
+
+    def goal(self, cell: int) -> Formula | None:
+        """Return the right formula of a cell, in the names of this kernel."""
+        if self.judge.right is None:
+            return None
+        formula = self.judge.right.tape.cell(self._name_in_right, cell).formula
+        return _renamed(formula, self.judge.names)
+
+    def owner(self, cell: int) -> Thread | None:
+        """Return the thread that stores a cell in the right kernel."""
+        right, tape = self.judge.right, self.tape
+        if right is None or (right.tape.grid, right.tape.block) != (tape.grid, tape.block):
+            return None
+        writers = right.writers(self._name_in_right, cell)
+        return self._named(writers[-1].lane) if writers else None
+
+    def _named(self, lane: tuple[int, int]) -> Thread:
+        return self.tape._extents(lane[0]), self.tape._thread(lane[1])
+
+    @cached_property
+    def stored(self) -> Stored | None:
+        """Who stores each cell in the right kernel."""
+        shape = self.wrong[self.out].shape
+        size = int(np.prod(shape))
+        threads, blocks = np.full((size, 3), -1), np.full((size, 3), -1)
+        for cell in range(size):
+            if (one := self.owner(cell)) is not None:
+                blocks[cell], threads[cell] = one
+        if (threads < 0).all():
+            return None
+        return Stored(
+            threads.reshape(*shape, 3), blocks.reshape(*shape, 3), self.tape.block, self.tape.grid
+        )
+
+    # ---- trials
+
+    def again(
+        self, changes: Sequence[Change] = (), barriers: tuple[Barrier, ...] = ()
+    ) -> Tape | None:
+        """Run the launch with changes; None where that cannot be."""
+        if self.experiment.runs >= MOST_RUNS or time.process_time() > self.until:
+            raise _Enough
+        try:
+            return self.experiment.record((*self.base, *changes), barriers, is_recorded=False)
+        except (NotRecorded, ValueError):
+            return None
+
+    def mends(self, tape: Tape | None, cell: int, own: Iterable[int] = ()) -> bool:
+        """Return whether a trial makes a cell right, and breaks nothing that was right. own: cells
+        that must be right as well.
+        """
+        if tape is None or not tape.completed or _weight(faults(tape)) > _weight(self.findings):
+            return False
+        wrong = self.judge.wrong(tape)
+        if wrong[self.out].reshape(-1)[cell]:
+            return False
+        if any(wrong[self.out].reshape(-1)[one] for one in own):
+            return False
+        return not any((mask & ~self.wrong[name]).any() for name, mask in wrong.items())
+
+    def is_right(self, tape: Tape | None) -> bool:
+        """Return whether all is right in a trial."""
+        return (
+            tape is not None
+            and tape.completed
+            and not faults(tape)
+            and not any(mask.any() for mask in self.judge.wrong(tape).values())
+        )
+
+    # ---- findings
+
+    def _of_findings(self) -> list[Cause]:
+        for finding in self.findings:
+            if finding.kind == "race":
+                return self._of_race(finding)
+            if finding.kind == "out-of-bounds":
+                return self._of_outside(finding)
+            if finding.kind == "runaway":
+                return self._of_endless(finding)
+            if not self.tape.completed:
+                return []
+        return []
+
+    def _of_race(self, finding: Finding) -> list[Cause]:
+        """Find a line before which a wait leaves no race."""
+        if finding.other_line is None:
+            return []
+        low, high = sorted((finding.line, finding.other_line))
+        for line in dict.fromkeys((finding.line, finding.other_line)):
+            tape = self.again(barriers=(Barrier(line),))
+            if tape is not None and tape.completed and not faults(tape):
+                idle = next((k for k in range(low, high + 1) if self._does_nothing(k)), 0)
+                thread = (finding.block, finding.thread)
+                return [Cause("race", line, thread, idle_line=idle, name=finding.array or "")]
+        return []
+
+    def _does_nothing(self, line: int) -> bool:
+        """Return whether a line is an expression of which no instruction comes."""
+        text = self.source.line(line)
+        is_expression = re.fullmatch(r"[\w.]+;", text) is not None
+        return is_expression and line not in {event.row.line for event in self.tape.events}
+
+    def _of_outside(self, finding: Finding) -> list[Cause]:
+        """Find what lets a thread access what is outside of its array: a decision that is turned
+        wherever it leads there, or an index.
+        """
+        thread = (finding.block, finding.thread)
+        access = self._outside(self.tape, thread)
+        if access is None:
+            return []
+        place, origins = self.place(access), self.origins(access)
+        tried: set[int] = set()
+        for step in reversed(self.steps(thread)):
+            for one in reversed(step.decisions):
+                if one.at > access.at or one.pc in tried or len(tried) >= 8:
+                    continue
+                tried.add(one.pc)
+                if self.is_right(self._kept_away(one)):
+                    choice = self.choice(step, one)
+                    return [
+                        Cause("decision", choice.line, thread, choice, place=place, origins=origins)
+                    ]
+        if not access.is_store and (causes := self._of_outside_index(access, place, origins)):
+            return causes
+        if not place.element and finding.array:
+            place = replace(place, element=_element(finding.array, finding.index))
+        is_idle = bool(self._cells_of) and thread not in self._cells_of
+        kind = "unguarded" if is_idle else "outside"
+        return [Cause(kind, access.line, thread, place=place, origins=origins, is_tried=False)]
+
+    def _outside(self, tape: Tape, thread: Thread) -> Access | None:
+        """Return the last access of a thread outside of all arrays."""
+        steps = tape.thread(*thread)
+        every = (one for step in reversed(steps) for one in reversed(step.accesses))
+        return next((one for one in every if not one.is_inside), None)
+
+    def _kept_away(self, decision: Decision) -> Tape | None:
+        """Turn a decision wherever it leads outside of an array, until the launch ends."""
+        changes: list[Change] = []
+        tape: Tape = self.tape
+        for _ in range(MOST_OUTSIDE):
+            finding = next((one for one in tape.findings if one.kind == "out-of-bounds"), None)
+            if finding is None:
+                return tape
+            thread = (finding.block, finding.thread)
+            access = self._outside(tape, thread)
+            if access is None:
+                return None
+            last = [
+                one
+                for step in tape.thread(*thread)
+                for one in step.decisions
+                if one.pc == decision.pc and one.at < access.at
+            ]
+            change = Turn(At(last[-1].pc, *thread, last[-1].nth)) if last else None
+            if change is None or change in changes or last[-1].is_true != decision.is_true:
+                return None
+            changes.append(change)
+            self._count()
+            tape = self.experiment.record((*self.base, *changes))
+        return None
+
+    def _count(self) -> None:
+        if self.experiment.runs >= MOST_RUNS or time.process_time() > self.until:
+            raise _Enough
+
+    def _of_outside_index(
+        self, access: Access, place: Place, origins: tuple[Origin, ...]
+    ) -> list[Cause]:
+        """Let all accesses outside of their arrays read a first element, and look at the cells that
+        come of it.
+        """
+        name = access.array if access.array in self.tape.inputs else ""
+        if not name or access.row is None:
+            return []
+        changes: list[Change] = []
+        tape: Tape = self.tape
+        while not tape.completed:
+            finding = next((one for one in tape.findings if one.kind == "out-of-bounds"), None)
+            if finding is None or len(changes) > MOST_OUTSIDE:
+                return []
+            one = self._outside(tape, (finding.block, finding.thread))
+            if one is None or one.is_store or one.array not in self.tape.inputs:
+                return []
+            changes.append(Redirect.of(one, one.array, 0))
+            self._count()
+            tape = self.experiment.record(changes)
+        return self._of_first_elements(access, place, origins, tuple(changes))
+
+    def _of_first_elements(
+        self, access: Access, place: Place, origins: tuple[Origin, ...], changes: tuple[Change, ...]
+    ) -> list[Cause]:
+        """Look at a thread whose accesses outside of an array read its first element."""
+        thread = (access.block, access.thread)
+        inner = _Teller(self.experiment, self.judge, changes, self.until)
+        own = [
+            cell
+            for cell in range(inner.wrong[self.out].size)
+            if any(inner._named(w.lane) == thread for w in inner.followed.writers(self.out, cell))
+        ]
+        wrong = [cell for cell in own if inner.wrong[self.out].reshape(-1)[cell]]
+        cause = Cause("index", access.line, thread, place=place, origins=origins)
+        if own and not wrong:
+            return [replace(cause, belongs=_element(access.array, 0))]
+        for cell in wrong:
+            goal, formula = inner.goal(cell), inner.tape.cell(self.out, cell).formula
+            if goal is None:
+                return []
+            pairs = _pairs(formula, goal)
+            found = inner._of_indices(thread, 1 << 60, pairs, cell)
+            if found and found[0].line == access.line and found[0].place is not None:
+                is_same = found[0].place.element == _element(access.array, 0)
+                return [replace(cause, belongs=found[0].belongs) if is_same else found[0]]
+        return []
+
+    def _of_endless(self, finding: Finding) -> list[Cause]:
+        """Find the condition that stays as it is."""
+        thread = (finding.block, finding.thread)
+        for step in reversed(self.steps(thread)[-50:]):
+            for one in step.decisions:
+                choice = self.choice(step, one)
+                if choice.condition and choice.values:
+                    return [Cause("endless", choice.line, thread, choice, is_tried=False)]
+        return []
+
+    # ---- wrong cells
+
+    def _targets(self) -> Iterator[int]:
+        """Yield wrong cells, those first whose formulas differ least."""
+
+        def distance(cell: int) -> tuple:
+            origin, goal = self.tape.cell(self.out, cell), self.goal(cell)
+            if not origin.writers:
+                return (0, 0, 0)
+            leaves = origin.formula.leaves()
+            odd = any(isinstance(one, Unset | Before) for one in leaves)
+            if goal is None:
+                return (1, 0, 0)
+            extra = origin.formula.plus(goal, -1).terms
+            pairs = len(_pairs(origin.formula, goal))
+            return (1 + odd, len(extra) - pairs, len(extra))
+
+        distances = {cell: distance(cell) for cell in self.cells}
+        seen: set[tuple] = set()
+        for cell in sorted(distances, key=lambda one: (distances[one], one)):
+            if distances[cell] not in seen and len(seen) < MOST_TARGETS:
+                seen.add(distances[cell])
+                yield cell
+
+    def _of_cell(self, cell: int) -> list[Cause]:
+        origin = self.tape.cell(self.out, cell)
+        if not origin.writers:
+            return self._of_unwritten(cell)
+        writer = origin.writers[-1]
+        thread: Thread = (writer.block, writer.thread)
+        goal = self.goal(cell)
+        if goal is not None and origin.formula == goal:
+            return []  # rounded otherwise: no formula says why
+        if causes := self._of_unset(thread, writer.at, cell):
+            return causes
+        writers = {(one.block, one.thread) for one in origin.writers}
+        if len(writers) > 1 and (causes := self._of_stray(cell)):
+            return causes
+        if goal is not None:
+            pairs = _pairs(origin.formula, goal)
+            if causes := self._of_indices(thread, writer.at, pairs, cell):
+                return causes
+            if cause := self._of_whole(thread, origin.formula, goal):
+                return [cause]
+            if cause := self._of_constant(origin.formula, goal):
+                return [cause]
+        for one, at in [(thread, writer.at), *self._fillers(thread, writer.at)]:
+            if cause := self._blamed(one, cell, at):
+                return [cause]
+        return self._of_store(cell, thread)
+
+    # ---- decisions
+
+    def _blamed(self, thread: Thread, cell: int, at: int | None) -> Cause | None:
+        """Turn each decision of a thread before a place, the nearest first. It is the cause if the
+        cell comes right, also when it is turned wherever its variables had the same values.
+        """
+        tried = 0
+        for step in reversed(self.steps(thread)):
+            for one in reversed(step.decisions):
+                if at is not None and one.at > at:
+                    continue
+                tried += 1
+                if tried > MOST_DECISIONS:
+                    return None
+                tape = self.again([Turn.of(step, one)])
+                # A thread that is sent away must not miss its own cells.
+                own = self._cells_of.get(thread, ()) if one.is_true else ()
+                if not self.mends(tape, cell, own):
+                    if (cause := self._skipped(thread, step, one, cell, tape)) is not None:
+                        return cause
+                    continue
+                choice = self.choice(step, one)
+                alike = self._alike(one, choice)
+                if len(alike) > 1 and not self.mends(self.again(alike), cell):
+                    continue
+                return Cause(
+                    "decision", choice.line, thread, choice,
+                    origins=self._origins(thread, one.at, list(choice.values)),
+                )  # fmt: skip
+        return None
+
+    @cached_property
+    def _cells_of(self) -> dict[Thread, list[int]]:
+        """The cells that each thread stores in the right kernel."""
+        found: dict[Thread, list[int]] = {}
+        for cell in range(min(self.wrong[self.out].size, 4_096)):
+            if (owner := self.owner(cell)) is not None:
+                found.setdefault(owner, []).append(cell)
+        return found
+
+    def _skipped(
+        self, thread: Thread, step: Step, one: Decision, cell: int, tape: Tape | None
+    ) -> Cause | None:
+        """Find a decision that leaves out a load outside of its array, where another element
+        belongs.
+        """
+        goal = self.goal(cell)
+        if goal is None or tape is None or tape.completed or one.is_true:
+            return None
+        if not any(f.kind == "out-of-bounds" and f.thread == thread[1] for f in tape.findings):
+            return None
+        self._count()
+        tape = self.experiment.record((*self.base, Turn.of(step, one)))
+        access = self._outside(tape, thread)
+        if access is None or access.is_store or access.array not in self.tape.inputs:
+            return None
+        lacks = [
+            atom
+            for monomial in goal.plus(self.tape.cell(self.out, cell).formula, -1).terms
+            for atom in monomial
+            if isinstance(atom, Cell) and atom.array == access.array
+        ]
+        for need in dict.fromkeys(lacks):
+            change = Redirect.of(access, need.array, need.index)
+            if self.mends(self.again([Turn.of(step, one), change]), cell):
+                inner = _Teller.__new__(_Teller)
+                inner.__dict__.update(self.__dict__ | {"tape": tape, "_numbers": {}})
+                return Cause(
+                    "skipped", one.line, thread, self.choice(step, one), place=inner.place(access),
+                    belongs=str(need), origins=inner.origins(access),
+                )  # fmt: skip
+        return None
+
+    def _alike(self, one: Decision, choice: Choice) -> list[Change]:
+        """Return all turns of a decision where the variables of its condition have these values."""
+        found: list[Change] = []
+        for thread in self.threads:
+            for step in self.steps(thread):
+                for other in step.decisions:
+                    if other.pc != one.pc or other.is_true != one.is_true:
+                        continue
+                    if self.values(thread, other.at, choice.values) == choice.values:
+                        found.append(Turn.of(step, other))
+            if len(found) > MOST_ALIKE:
+                break
+        return found
+
+    def _of_unwritten(self, cell: int) -> list[Cause]:
+        owner = self.owner(cell)
+        idle = [one for one in self.threads if not self._stores(one)]
+        first = [owner] if owner in idle else []
+        for thread in [*first, *(one for one in idle[:12] if one != owner)]:
+            assert thread is not None
+            if cause := self._blamed(thread, cell, None):
+                return [cause]
+        if owner is None:
+            return []
+        if causes := self._of_store(cell, owner):
+            return causes
+        if cause := self._blamed(owner, cell, None):
+            return [cause]
+        return self._of_condition(cell, owner) or self._last_choice(owner)
+
+    def _last_choice(self, thread: Thread) -> list[Cause]:
+        """Return the last decision of a thread, if it is false: then it stores nothing."""
+        for step in reversed(self.steps(thread)):
+            for one in reversed(step.decisions):
+                choice = self.choice(step, one)
+                if choice.is_true or not choice.condition:
+                    return []
+                origins = self._origins(thread, one.at, list(choice.values))
+                return [Cause("idle", one.line, thread, choice, origins=origins, is_tried=False)]
+        return []
+
+    def _stores(self, thread: Thread) -> list[Access]:
+        """Return the stores of a thread to the output."""
+        return [
+            one
+            for step in self.steps(thread)
+            for one in step.accesses
+            if one.is_store and one.array == self.out
+        ]
+
+    def _of_condition(self, cell: int, thread: Thread) -> list[Cause]:
+        """Find a variable of the last condition, which keeps a thread from its cell: with another
+        value the cell is right.
+        """
+        for step in reversed(self.steps(thread)):
+            for one in reversed(step.decisions):
+                choice = self.choice(step, one)
+                for name in choice.values:
+                    cause = self._of_variable(thread, one.at, name, self._numbers_of(cell), cell)
+                    if cause is not None:
+                        return [replace(cause, choice=choice)]
+        return []
+
+    def _numbers_of(self, cell: int) -> list[int]:
+        index = np.unravel_index(cell, self.wrong[self.out].shape)
+        return list(dict.fromkeys((cell, *(int(k) for k in reversed(index)))))
+
+    def _of_store(self, cell: int, thread: Thread) -> list[Cause]:
+        """Find a store to another cell: with another value of a variable of its index, or if it
+        goes to this cell, the cell is right.
+        """
+        owner = self.owner(cell)
+        for who in dict.fromkeys(filter(None, (owner, thread))):
+            for access in self._stores(who)[-3:]:
+                is_own = access.index in self._cells_of.get(who, ())
+                if access.index == cell or is_own or not isinstance(access.index, int):
+                    continue
+                place = self.place(access)
+                for name, value in place.values.items():
+                    if isinstance(value, np.integer):
+                        others = [int(value) + cell - access.index, *self._numbers_of(cell)]
+                        cause = self._of_variable(who, access.at, name, others, cell)
+                        if cause is not None:
+                            return [replace(cause, place=place, belongs=self._cell_text(cell))]
+                change = Redirect.of(access, self.out, cell)
+                tape = self.again([change])
+                cause = Cause(
+                    "store", access.line, who, place=place, belongs=self._cell_text(cell),
+                    origins=self.origins(access),
+                )  # fmt: skip
+                if self.mends(tape, cell):
+                    return [cause]
+                is_first = tape is not None and tape.completed and not self.base
+                if is_first and (more := self._of_both(change, cell)):
+                    return [cause, *more]
+        return []
+
+    def _of_both(self, change: Change, cell: int) -> list[Cause]:
+        """Return the causes that a cell has besides a change that does not mend it alone."""
+        self._count()
+        inner = _Teller(self.experiment, self.judge, (*self.base, change), self.until)
+        if not inner.tape.completed or not inner.wrong[self.out].reshape(-1)[cell]:
+            return []
+        origin, goal = inner.tape.cell(self.out, cell), inner.goal(cell)
+        if not origin.writers or goal is None:
+            return []
+        thread = (origin.writers[-1].block, origin.writers[-1].thread)
+        inner.wrong = self.wrong  # nothing that was right may be wrong after both
+        return inner._of_indices(thread, origin.writers[-1].at, _pairs(origin.formula, goal), cell)
+
+    def _of_stray(self, cell: int) -> list[Cause]:
+        """Find a store by a thread to a cell that is not its own: with another value of a variable
+        it goes to its own, and the cell is right.
+        """
+        owner = self.owner(cell)
+        if owner is None:
+            return []
+        for writer in self.tape.cell(self.out, cell).writers[::-1]:
+            thread: Thread = (writer.block, writer.thread)
+            access = next((one for one in self._stores(thread) if one.at == writer.at), None)
+            if thread == owner or access is None or not isinstance(access.index, int):
+                continue
+            place = self.place(access)
+            for own in self._cells_of.get(thread, ()):
+                for name, value in place.values.items():
+                    if isinstance(value, np.integer):
+                        other = [int(value) + own - cell]
+                        cause = self._of_variable(thread, access.at, name, other, cell)
+                        if cause is not None:
+                            return [replace(cause, place=place, belongs=self._cell_text(own))]
+        return []
+
+    def _cell_text(self, cell: int) -> str:
+        return _element(self.out, cell)
+
+    def _of_variable(
+        self, thread: Thread, at: int, name: str, others: Iterable[int], cell: int
+    ) -> Cause | None:
+        """Give a variable another value where it got its own: is the cell right then?"""
+        definition = self._definition(thread, at, name)
+        if definition is None:
+            return None
+        entry, element = definition
+        entries = self.tape.log(*thread).entries
+        pc = entries[entry][0].row.pc
+        nth = sum(event.row.pc == pc for event, _ in entries[:entry])
+        value = self.values(thread, at, [name]).get(name)
+        for other in dict.fromkeys(others):
+            if value is None or int(value) == other:
+                continue
+            change = Replace(At(pc, *thread, nth), other, element)
+            tape = self.again([change])
+            if tape is None or not tape.completed:
+                continue
+            wrong = self.judge.wrong(tape)
+            was_right = ~self.wrong[self.out] & wrong[self.out]
+            if not wrong[self.out].reshape(-1)[cell] and not was_right.any():
+                origins = self._origins(thread, at, [name])
+                line = origins[0].line if origins else entries[entry][0].row.line
+                return Cause(
+                    "variable", line, thread, origins=origins, name=name, value=value,
+                    belongs_value=other,
+                )  # fmt: skip
+        return None
+
+    def _definition(self, thread: Thread, at: int, name: str) -> tuple[int, int] | None:
+        """Return the entry of the thread's log that gave a variable its value, and which of its
+        results it is.
+        """
+        log, entry = self.tape.log(*thread), self._entry(thread, at)
+        frame = log.frames[entry]
+        for candidate in log.translation.variables_at(log.entries[entry][0].row.pc):
+            known = frame.registers.get(candidate.register)
+            if candidate.variable.name != name or known is None:
+                continue
+            k = bisect.bisect_left(known[0], entry) - 1
+            if k < 0:
+                continue
+            row = log.entries[known[0][k]][0].row
+            results = [one for one in row.results if one >= 0]
+            if candidate.register in results:
+                return known[0][k], results.index(candidate.register)
+        return None
+
+    # ---- indices
+
+    def _of_indices(
+        self, thread: Thread, at: int, pairs: list[tuple[Atom, Atom]], cell: int
+    ) -> list[Cause]:
+        """Find a line whose loads, with the values that belong there, make the cell right."""
+        by_line: dict[tuple[int, int], dict[tuple, tuple[Access, Atom]]] = {}
+        for have, need in pairs:
+            for level, access in self._loads_of(thread, at, have):
+                if access.space == "local" or (
+                    access.space == "shared" and not self._stands_in_shared(access, need)
+                ):
+                    continue
+                key = (level, access.line)
+                by_line.setdefault(key, {})[access.block, access.thread, access.at] = access, need
+        # Those nearest to the store first: an earlier load may have filled what they read.
+        nearest = sorted(
+            by_line.items(), key=lambda one: (one[0][0], -max(key[2] for key in one[1]))
+        )
+        for _, each in nearest:
+            every = list(each.values())
+            for some in [every, *([one] for one in every[:6] if len(every) > 1)]:
+                changes = [
+                    Replace.of(one, value)
+                    for one, need in some
+                    if (value := self._value(one, need)) is not None
+                ]
+                if not changes or not self.mends(self.again(changes), cell):
+                    continue
+                access, need = some[0]
+                return [
+                    Cause(
+                        "index", access.line, (access.block, access.thread),
+                        place=self.place(access), belongs=str(need),
+                        stored_by=self._stored_by(access), origins=self.origins(access),
+                        count=len(some),
+                    )
+                ]  # fmt: skip
+        return []
+
+    def _value(self, access: Access, need: Atom) -> Any:
+        """Return the value that a load would have of an atom; None for one without a value."""
+        if isinstance(need, Unset | Before) or access.value is None:
+            return None
+        value = Formula.of(need).evaluate(self.tape.inputs)
+        return np.asarray(value).astype(np.asarray(access.value).dtype)[()]
+
+    def _loads_of(self, thread: Thread, at: int, leaf: Atom) -> list[tuple[int, Access]]:
+        """Return the loads that brought a leaf to a thread: its own, then those of the threads that
+        stored it in shared memory, with how many stores lie between.
+        """
+        goal = Formula.of(leaf)
+        found, todo, seen = [], [(thread, at, 0)], set()
+        while todo:
+            who, end, level = todo.pop(0)
+            if (who, end) in seen or level > 3:
+                continue
+            seen.add((who, end))
+            for step in self.steps(who):
+                if step.at[0] > end:
+                    break
+                for one in step.accesses:
+                    if one.is_store or one.at > end or self._loaded(one) != goal:
+                        continue
+                    found.append((level, one))
+                    if (by := self._store_before(one)) is not None:
+                        todo.append((by[0], by[1], level + 1))
+        return found
+
+    def _linear(self, thread: tuple[int, int, int]) -> int:
+        return self.tape._number(thread, self.tape.block, "thread")
+
+    def _loaded(self, one: Access) -> Formula | None:
+        form = self.tape.provenance.loaded.get((one.at, self._linear(one.thread), one.element))
+        return form if isinstance(form, Formula) else None
+
+    def _store_before(self, one: Access) -> tuple[Thread, int, int] | None:
+        """Return thread, place and line of the last store to what an access reads."""
+        if one.space not in ("shared", "global"):
+            return None
+        number = self.tape._number(one.block, self.tape.grid, "block")
+        last = None
+        for store in self.followed.stores(one.address):
+            if store.at < one.at and (one.space == "global" or store.lane[0] == number):
+                last = self._named(store.lane), store.at, store.line
+        return last
+
+    def _stored_by(self, one: Access) -> tuple[Thread, int] | None:
+        by = self._store_before(one) if one.space == "shared" else None
+        return (by[0], by[2]) if by is not None else None
+
+    def _stands_in_shared(self, access: Access, need: Atom) -> bool:
+        """Return whether the array that an access reads holds the value of an atom somewhere."""
+        goal, own = self._value(access, need), self.tape.arrays.at(access.address)
+        number = self.tape._number(access.block, self.tape.grid, "block")
+        if own is None or goal is None:
+            return False
+        for address in range(own.start, own.start + own.nbytes, own.element_bytes or 4):
+            for store in self.followed.stores(address):
+                if store.lane[0] != number or store.at > access.at:
+                    continue
+                stored = self._access_at(self._named(store.lane), store.at, address)
+                if stored is not None and stored.value == goal:
+                    return True
+        return False
+
+    def _access_at(self, thread: Thread, at: int, address: int) -> Access | None:
+        """Return the access that a thread made at a place in the order of the launch."""
+        return next(
+            (
+                one
+                for step in self.steps(thread)
+                if step.at[0] <= at <= step.at[1]
+                for one in step.accesses
+                if one.at == at and one.address == address
+            ),
+            None,
+        )
+
+    def _fillers(self, thread: Thread, at: int) -> list[tuple[Thread, int]]:
+        """Return the threads that stored the shared cells that a thread has read, and where."""
+        found: dict[Thread, int] = {}
+        for step in self.steps(thread):
+            if step.at[0] > at:
+                break
+            for one in step.accesses:
+                if not one.is_store and one.space == "shared":
+                    by = self._store_before(one)
+                    if by is not None and by[0] != thread:
+                        found.setdefault(by[0], by[1])
+        return list(found.items())[:6]
+
+    # ---- values that belong nowhere
+
+    def _of_unset(self, thread: Thread, at: int, cell: int) -> list[Cause]:
+        """Say where a value is read that nothing has stored, and who would store it."""
+        origin, goal = self.tape.cell(self.out, cell), self.goal(cell)
+        access = next((one for one in self._loads_before(thread, at) if self._is_unset(one)), None)
+        if access is None:
+            return []
+        if access.array != self.out and goal is not None:
+            pairs = _pairs(origin.formula, goal)
+            if causes := self._of_indices(thread, at, pairs, cell):
+                return causes
+        who, place = (access.block, access.thread), self.place(access)
+        if access.array == self.out:
+            return [Cause("kept", access.line, who, place=place, is_tried=False)]
+        would = self._would_store(access)
+        return [
+            Cause(
+                "unset", access.line, who, place=place, choice=would[1] if would else None,
+                stored_by=(would[0], would[1].line) if would else None,
+                name="own" if access.space == "local" else "", origins=self.origins(access),
+                is_tried=False,
+            )
+        ]  # fmt: skip
+
+    def _loads_before(self, thread: Thread, at: int) -> Iterator[Access]:
+        for step in self.steps(thread):
+            for one in step.accesses:
+                if not one.is_store and one.at <= at:
+                    yield one
+
+    def _is_unset(self, one: Access) -> bool:
+        """Return whether an access reads what nothing has given a value."""
+        if one.space == "shared":
+            return self._store_before(one) is None
+        form = self._loaded(one)
+        return form is not None and isinstance(form.atom, Unset)
+
+    def _would_store(self, access: Access) -> tuple[Thread, Choice] | None:
+        """Return the thread and its decision that keeps it from storing what an access reads."""
+        if access.space != "shared":
+            return None
+        order = sorted(
+            (one for one in self.threads if one[0] == access.block),
+            key=lambda one: one[1] != access.thread,
+        )
+        for thread in order[:32]:
+            for step in reversed(self.steps(thread)):
+                for one in reversed(step.decisions):
+                    if one.at > access.at or not self._leads_to_store(one.line, access.array):
+                        continue
+                    self._count()
+                    tape = self.experiment.record((*self.base, Turn.of(step, one)))
+                    if self._reaches(tape, thread, access):
+                        return thread, self.choice(step, one)
+        return None
+
+    def _leads_to_store(self, line: int, array: str) -> bool:
+        """Return whether an array is accessed in a line, or right after it."""
+        return any(self.source.indices(k, array) for k in (line, line + 1))
+
+    def _reaches(self, tape: Tape, thread: Thread, access: Access) -> bool:
+        """Return whether a thread stores to the cell of an access, or ends at a fault in a line
+        that would.
+        """
+        steps = tape.thread(*thread)
+        if any(
+            a.is_store and (a.array, a.index) == (access.array, access.index)
+            for step in steps
+            for a in step.accesses
+        ):
+            return True
+        if tape.completed or not steps or thread[1] != access.thread:
+            return False
+        return bool(self.source.indices(steps[-1].line, access.array))
+
+    def _of_whole(self, thread: Thread, formula: Formula, goal: Formula) -> Cause | None:
+        """Find the line in which a float loses its fraction."""
+        own = [one for one in _functions(formula) if one.name in ("int", "floor", "rint", "ceil")]
+        if not own or any(one.name == own[-1].name for one in _functions(goal)):
+            return None
+        value = own[-1].args[0].evaluate(self.tape.inputs)
+        for event, lane in self.tape.log(*thread).entries:
+            if not event.row.operation.startswith("cvt") or event.values is None:
+                continue
+            if event.row.line and event.values[0][lane] & 0xFFFFFFFF == int(value) & 0xFFFFFFFF:
+                return Cause(
+                    "whole", event.row.line, thread, name=f"{value:g}", value=int(value),
+                    is_tried=False,
+                )  # fmt: skip
+        return None
+
+    def _of_constant(self, formula: Formula, goal: Formula) -> Cause | None:
+        """Find the line that stores a number which belongs in no largest or smallest of some."""
+        for number in sorted(_constants(formula) - _constants(goal)):
+            for thread in self.threads:
+                for step in self.steps(thread):
+                    for one in step.accesses:
+                        if one.is_store and one.space == "shared" and one.value == number:
+                            key = (one.at, self._linear(one.thread), one.element)
+                            if self.tape.provenance.stored.get(key) is None:
+                                return Cause(
+                                    "constant", one.line, thread, place=self.place(one),
+                                    value=number, is_tried=False,
+                                )  # fmt: skip
+        return None
+
+    # ---- in words of the source
+
+    def steps(self, thread: Thread) -> list[Step]:
+        return self.tape.thread(*thread)
+
+    def _entry(self, thread: Thread, at: int) -> int:
+        """Return which entry of a thread's log has a place in the order of the launch."""
+        numbers = self._numbers.get(thread)
+        if numbers is None:
+            numbers = [event.number for event, _ in self.tape.log(*thread).entries]
+            self._numbers[thread] = numbers
+        return bisect.bisect_left(numbers, at)
+
+    @cached_property
+    def _numbers(self) -> dict[Thread, list[int]]:
+        return {}
+
+    def values(self, thread: Thread, at: int, names: Iterable[str]) -> dict[str, Any]:
+        """Return the numbers that some variables of a thread hold before an instruction, threadIdx
+        and its like among them.
+        """
+        wanted = list(names)
+        found: dict[str, Any] = {}
+        block, own = thread
+        special = zip(_SPECIAL, (own, block, self.tape.block, self.tape.grid), strict=True)
+        for name, extents in special:
+            found |= {f"{name}.{axis}": extents[k] for k, axis in enumerate("xyz")}
+        log, entry = self.tape.log(*thread), self._entry(thread, at)
+        if entry < len(log.entries):
+            frame = log.frames[entry]
+            for candidate in log.translation.variables_at(log.entries[entry][0].row.pc):
+                name = candidate.variable.name
+                if name in wanted and name not in found:
+                    value = log._value(candidate, frame, entry)
+                    if _is_plain(value):
+                        found[name] = value
+        return {name: found[name] for name in wanted if name in found}
+
+    def choice(self, step: Step, one: Decision) -> Choice:
+        """Return a decision in the words of the source."""
+        thread = (step.block, step.thread)
+        texts = self.source.conditions(one.line)
+        nth = next(k for k, other in enumerate(step.decisions) if other == one)
+        names = [name for text in texts for name in self.source.names(text)]
+        variables = self.values(thread, one.at, names)
+        branches = [(text, part) for text in texts for part in self._done(text, variables)]
+        text, part = (
+            branches[nth] if nth < len(branches) else (texts[0], texts[0]) if texts else ("", "")
+        )
+        is_true = one.is_true
+        with contextlib.suppress(NoValue):
+            is_true = bool(self.source.value(text, variables)) if text else is_true
+        values = {name: variables[name] for name in self.source.names(text) if name in variables}
+        return Choice(one.line, text, is_true, part, values)
+
+    def _done(self, text: str, variables: Mapping[str, Any]) -> list[str]:
+        """Return the parts of a condition that are tested: && ends at the first that is false."""
+        parts = self.source.parts(text)
+        if len(parts) < 2 or "||" in text:
+            return parts
+        for k, part in enumerate(parts):
+            with contextlib.suppress(NoValue):
+                if not self.source.value(part, variables):
+                    return parts[: k + 1]
+        return parts
+
+    def place(self, access: Access) -> Place:
+        """Return an access in the words of the source."""
+        thread = (access.block, access.thread)
+        texts = self.source.indices(access.line, access.array) if access.array else []
+        wanted = access.index if isinstance(access.index, tuple) else (access.index,)
+        found: tuple[str, dict[str, Any]] = ("", {})
+        for text in reversed(texts):
+            names = [n for part in text.split("][") for n in self.source.names(part)]
+            variables = self.values(thread, access.at, names)
+            if not found[0] or self._index(text, variables) == wanted:
+                found = text, variables
+        text, variables = found
+        element = _element(access.array, access.index) if access.array else ""
+        return Place(
+            access.line, f"{access.array}[{text}]" if text else "", element, access.is_store,
+            access.is_inside, variables,
+        )  # fmt: skip
+
+    def _index(self, text: str, variables: Mapping[str, Any]) -> tuple | None:
+        try:
+            return tuple(self.source.value(one, variables) for one in text.split("]["))
+        except NoValue:
+            return None
+
+    def origins(self, access: Access) -> tuple[Origin, ...]:
+        """Return where the variables of an access's index got their values."""
+        thread = (access.block, access.thread)
+        return self._origins(thread, access.at, list(self.place(access).values))
+
+    def _origins(self, thread: Thread, at: int, names: list[str]) -> tuple[Origin, ...]:
+        found = []
+        log = self.tape.log(*thread)
+        for name in names:
+            definition = self._definition(thread, at, name)
+            if definition is None:
+                continue
+            event = log.entries[definition[0]][0]
+            text = self._assignment(event.row.line, name)
+            if text:
+                value = self.values(thread, at, [name]).get(name)
+                own = [one for one in self.source.names(text) if one != name]
+                values = self.values(thread, event.number, own)
+                found.append(Origin(event.row.line, name, value, text, values))
+        return tuple(found)
+
+    def _assignment(self, line: int, name: str) -> str:
+        """Return the right side of the assignment to a variable in a line, "" for none."""
+        text = self.source.statement(line)
+        match = re.search(rf"\b{re.escape(name)}\s*=(?!=)\s*([^;]*)", text)
+        if match is None or text.startswith("for"):
+            return ""
+        right, depth = "", 0
+        for letter in match[1]:
+            depth += (letter in "([") - (letter in ")]")
+            if depth < 0 or (depth == 0 and letter == ","):
+                break
+            right += letter
+        return right.strip()
+
+
+# ---- formulas
+
+
+def _difference(formula: Formula, goal: Formula) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the terms that a formula has too many and those that it lacks, as texts."""
+    surplus: dict[Monomial, Number] = {}
+    missing: dict[Monomial, Number] = {}
+    for monomial, coefficient in formula.plus(goal, -1).terms.items():
+        own, right = formula.terms.get(monomial, 0), goal.terms.get(monomial, 0)
+        if not right or (own and abs(own) > abs(right)):
+            surplus[monomial] = coefficient
+        else:
+            missing[monomial] = -coefficient
+    return (
+        tuple(Formula(surplus, formula.is_float).term_texts),
+        tuple(Formula(missing, formula.is_float).term_texts),
+    )
+
+
+def _pairs(formula: Formula, goal: Formula) -> list[tuple[Atom, Atom]]:
+    """Return atoms of surplus terms, each with the atom that belongs in its place: the two
+    terms have all other factors in common.
+    """
+    extra = formula.plus(goal, -1).terms
+    surplus = [m for m in formula.terms if m in extra]
+    missing = [m for m in goal.terms if m in extra]
+    found: list[tuple[Atom, Atom]] = []
+    used: set[Monomial] = set()
+    for one in surplus:
+        for other in missing:
+            if other in used or one == other or extra[one] != -extra[other]:
+                continue
+            have, need = list(one), list(other)
+            for atom in one:
+                if atom in need:
+                    have.remove(atom)
+                    need.remove(atom)
+            if len(have) == len(need) == 1 and isinstance(need[0], Cell):
+                found.append((have[0], need[0]))
+                used.add(other)
+                break
+    return found
+
+
+def _functions(formula: Formula) -> list[Function]:
+    found = []
+    for monomial in formula.terms:
+        for atom in monomial:
+            if isinstance(atom, Function):
+                found.append(atom)
+                for one in atom.args:
+                    found += _functions(one)
+    return found
+
+
+def _constants(formula: Formula) -> set[Number]:
+    """Return the numbers among the arguments of the largest and smallest of some."""
+    return {
+        one.terms.get((), 0)
+        for function in _functions(formula)
+        if function.name in ("max", "min")
+        for one in function.args
+        if set(one.terms) <= {()}
+    }
+
+
+def _renamed(formula: Formula, names: Mapping[str, str]) -> Formula:
+    """Return a formula with other names of arrays and scalars."""
+    if all(one == other for one, other in names.items()):
+        return formula
+    terms: dict[Monomial, Number] = {}
+    for monomial, coefficient in formula.terms.items():
+        atoms = tuple(_renamed_atom(one, names) for one in monomial)
+        rest = Formula({(): coefficient}, formula.is_float)
+        for atom in atoms:
+            rest = rest.times(Formula.of(atom), 0)
+        for m, c in rest.terms.items():
+            terms[m] = terms.get(m, 0) + c
+    return Formula(terms, formula.is_float)
+
+
+def _renamed_atom(atom: Atom, names: Mapping[str, str]) -> Atom:
+    if isinstance(atom, Cell):
+        return Cell(
+            names.get(atom.array, atom.array), atom.index, atom.member, atom.rank, atom.offset,
+            atom.code,
+        )  # fmt: skip
+    if isinstance(atom, Function):
+        args = tuple(_renamed(one, names) for one in atom.args)
+        return Function(atom.name, args, atom.type, atom.observed)
+    return atom
+
+
+def _element(array: str, index: Any) -> str:
+    indices = index if isinstance(index, tuple) else (index,)
+    return array + "".join(f"[{one}]" for one in indices)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating | np.bool_)
+
+
+def faults(tape: Tape) -> tuple[Finding, ...]:
+    """Return the findings of a tape but for cells that nobody stores: these are wrong cells here.
+    """
+    return tuple(one for one in tape.findings if one.kind != "unwritten")
+
+
+def _weight(findings: Iterable[Finding]) -> int:
+    return sum(one.count for one in findings)

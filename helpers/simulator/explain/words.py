@@ -1,0 +1,701 @@
+"""Every sentence that a story or a picture of one says, made from data, in plain English."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers.simulator.explain.patterns import Condition, Pattern
+
+if TYPE_CHECKING:
+    from helpers.simulator.explain.pictures import Frame, Order, Race, WrongCell
+    from helpers.simulator.explain.story import Cause, Choice, Origin, Story, Thread
+
+_ORDINALS = dict(enumerate(("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"), 2))
+
+
+def cell(name: str, index: Sequence[int]) -> str:
+    """Return a cell as a program writes it: "P[4]", "P[1][2]"."""
+    return name + "".join(f"[{one}]" for one in index)
+
+
+def series(items: Sequence[str], last: str = "and") -> str:
+    """Return "a", "a and b", "a, b and c"."""
+    *first, end = items
+    return f"{', '.join(first)} {last} {end}" if first else end
+
+
+def which(found: Pattern, name: str) -> str:
+    """Return the wrong cells of an array in words: "the cells of P with threadIdx.x = 0 in later
+    blocks"; their number alone where no description is exact.
+    """
+    if found.is_all:
+        is_one = found.total == 1
+        return f"{name}, the only value" if is_one else f"all {found.total:,} cells of {name}"
+    if not found.conditions:
+        if found.cells:
+            return series([cell(name, one) for one in found.cells])
+        return f"{found.count:,} of the {found.total:,} cells of {name}"
+    # Threads before blocks, rows before channels: the smaller part first.
+    conditions = sorted(found.conditions, key=lambda one: (_order(one.axis), one.value))
+    if found.join == "or":
+        return _either(conditions[0], conditions[1], name)
+    first, *others = conditions
+    if not others:
+        return _said(first, name)
+    (other,) = others
+    if other.axis == first.axis:
+        start, end = sorted((first, other), key=lambda one: one.relation != "from")
+        return f"{_many(start.axis)} {start.value:,} to {end.value - 1:,} of {name}"
+    return f"{_said(first, name)} in {_place(other)}"
+
+
+_ORDER = ("cell", "border", "diagonal", "column", "row", "channel", "image", "group")
+
+
+def _order(axis: str) -> int:
+    return _ORDER.index(axis) if axis in _ORDER else len(_ORDER) + axis.startswith("block")
+
+
+def _either(one: Condition, other: Condition, name: str) -> str:
+    """Return two values of one axis: "the first and the last row", "rows 1 and 3"."""
+    axis = one.axis
+    values = [
+        "the first"
+        if k.value == 0 and other.is_last
+        else "the last"
+        if k.is_last
+        else f"{axis} {k.value:,}"
+        for k in (one, other)
+    ]
+    if values == ["the first", "the last"]:
+        return f"the first and the last {axis} of {name}"
+    if axis == "cell":
+        return f"{name}[{one.value}] and {name}[{other.value}]"
+    both = f"{one.value:,} and {other.value:,}"
+    if axis.startswith("thread"):
+        return f"the cells of {name} of threads with {axis} = {both.replace('and', 'or')}"
+    return f"{_many(axis)} {both} of {name}"
+
+
+def _many(axis: str) -> str:
+    return f"{axis}s"
+
+
+def _said(one: Condition, name: str) -> str:
+    """Return a condition as the cells that it holds for."""
+    axis, value, last = one.axis, one.value, one.extent - 1
+    if axis.startswith("thread"):
+        return f"the cells of {name} of threads with {_compared(one)}"
+    if axis.startswith("block"):
+        return f"the cells of {name} of {_place(one)}"
+    if axis == "diagonal":
+        return f"the cells of {name} {'on' if one.relation == 'is' else 'off'} the diagonal"
+    if axis == "border":
+        near = "at the border" if value == 1 else f"within {value} of the border"
+        return f"the cells of {name} {near}"
+    many = _many(axis)
+    match one.relation:
+        case "is" if axis == "cell":
+            return f"{name}[{value}]"
+        case "is" if value == last > 1:
+            return f"the last {axis} of {name}"
+        case "is":
+            return f"{axis} {value} of {name}"
+        case "is not" if value in (0, last):
+            return f"all {many} of {name} but the {'first' if value == 0 else 'last'}"
+        case "is not":
+            return f"all {many} of {name} but {axis} {value}"
+        case "from" if value == 1:
+            return f"all {many} of {name} but the first"
+        case "from" if value == last:
+            return f"the last {axis} of {name}"
+        case "from":
+            return f"the {many} of {name} from {axis} {value:,} on"
+        case "before" if value == 1:
+            return f"the first {axis} of {name}"
+        case "before" if value == last:
+            return f"all {many} of {name} but the last"
+        case "before":
+            return f"the first {value:,} {many} of {name}"
+        case "modulo":
+            return f"every {_nth(one.modulus)} {axis} of {name}, from {axis} {value} on"
+    raise ValueError(f"no words for {one}")
+
+
+def _place(one: Condition) -> str:
+    """Return a condition as the place in which other cells are: "later blocks", "row 2"."""
+    axis, value, last = one.axis, one.value, one.extent - 1
+    if axis.startswith("thread"):
+        return f"threads with {_compared(one)}"
+    if axis.startswith("blockIdx"):
+        return f"blocks with {_compared(one)}"
+    match one.relation:
+        case "is" if value == last > 1:
+            return f"the last {axis}"
+        case "is":
+            return f"{axis} {value}"
+        case "is not" if value not in (0, last):
+            return f"every {axis} but {axis} {value}"
+        case "from" | "is not" if value in (0, 1) and (one.relation == "from" or value == 0):
+            return f"later {axis}s"
+        case "is not":
+            return f"every {axis} but the last"
+        case "from" if value == last:
+            return f"the last {axis}"
+        case "from":
+            return f"the {axis}s from {axis} {value} on"
+        case "before" if value == 1:
+            return f"{axis} 0"
+        case "before" if value == last:
+            return f"every {axis} but the last"
+        case "before":
+            return f"the first {value} {axis}s"
+        case "modulo":
+            return f"every {_nth(one.modulus)} {axis}, from {axis} {value} on"
+    raise ValueError(f"no words for {one}")
+
+
+def _compared(one: Condition) -> str:
+    """Return a condition as a program writes it."""
+    match one.relation:
+        case "is":
+            return f"{one.axis} = {one.value}"
+        case "is not":
+            return f"{one.axis} != {one.value}"
+        case "from":
+            return f"{one.axis} >= {one.value}"
+        case "before":
+            return f"{one.axis} < {one.value}" if one.value > 1 else f"{one.axis} = 0"
+        case "modulo":
+            return f"{one.axis} % {one.modulus} = {one.value}"
+    raise ValueError(f"no words for {one}")
+
+
+def _nth(number: int) -> str:
+    return _ORDINALS.get(number, f"{number}th" if number % 10 not in (1, 2, 3) else f"{number}.")
+
+
+# ---- pictures ----
+
+WHY_HEAD = ("output", "your value", "right value", "in the sum", "missing", "too much")
+REPLAY_HEAD = ("step", "threads", "what happens")
+BEFORE_LAUNCH = "Before the launch. Cells with a dashed border have no value yet."
+
+
+def number(value: float | int | None) -> str:
+    """Return a value as a picture and a sentence show it: at most 6 digits; "?" for none."""
+    if value is None:
+        return "?"
+    return f"{value}" if isinstance(value, (int, str)) else f"{value:.6g}"
+
+
+def why_row(name: str, one: WrongCell) -> tuple[str, ...]:
+    """Return the row of a wrong cell in a table with the columns of WHY_HEAD."""
+    terms = [
+        " + ".join(term.text for term in one.terms if term.state == state) or "–"
+        for state in ("added", "missing", "surplus")
+    ]
+    got = "never stored" if one.got is None else number(one.got)
+    return f"{name}[{one.cell}]", got, number(one.want), *terms
+
+
+def why_alt(name: str, one: WrongCell) -> str:
+    """Return what the drawing of a wrong cell shows."""
+    added, missing, surplus = (
+        series([term.text for term in one.terms if term.state == state] or ["nothing"])
+        for state in ("added", "missing", "surplus")
+    )
+    return f"{name}[{one.cell}] adds {added}. Missing: {missing}. Too much: {surplus}."
+
+
+def threads_of(numbers: Sequence[int], names: Sequence[str]) -> str:
+    """Return threads in words: "all threads", "threads 0 to 3 and 7"."""
+    if len(numbers) == len(names) > 1:
+        return "all threads"
+    runs: list[list[int]] = []
+    for one in numbers:
+        if runs and runs[-1][1] == one - 1:
+            runs[-1][1] = one
+        else:
+            runs.append([one, one])
+    said = [names[a] if a == b else f"{names[a]} to {names[b]}" for a, b in runs]
+    return f"thread{'s' if len(numbers) > 1 else ''} {series(said)}"
+
+
+def of_frame(frame: Frame, names: Sequence[str]) -> str:
+    """Return what happens in a frame of a replay: one sentence."""
+    done = [f"set {series(list(frame.variables))}"] if frame.variables else []
+    for kind, verb in (("r", "read"), ("w", "write")):
+        arrays = list(dict.fromkeys(a.array for a in frame.accesses if a.kind == kind))
+        if arrays:
+            done.append(f"{verb} {series(arrays)}")
+    who = threads_of(frame.threads, names)
+    if len(frame.threads) == 1:
+        done = [one.replace(" ", "s ", 1).replace("sets ", "sets ") for one in done]
+    act = series(done) if done else "go on" if len(frame.threads) > 1 else "goes on"
+    return f"Line {frame.line}: {who} {act}."
+
+
+_VERBS = {"r": ("reads", "has read"), "w": ("writes", "has written")}
+
+
+def of_race(race: Race, names: Sequence[str]) -> str:
+    """Return a race in a replay: who does what, in which line, and what keeps no order."""
+    line, other_line = race.lines
+    kind, other_kind = race.kinds
+    cell_text = f"{race.array}[{race.cell}]"
+    me, other = names[race.thread], names[race.other]
+    first = f"Line {line}: thread {me} {_VERBS[kind][0]} {cell_text}."
+    if race.is_later:
+        act = "writes" if other_kind == "w" else "reads"
+        return (
+            f"{first} Thread {other} {act} it in line {other_line}, later. Nothing orders the two."
+        )
+    return (
+        f"{first} Thread {other} {_VERBS[other_kind][1]} it in line {other_line}. "
+        "Nothing orders the two: here that came first, by luck."
+    )
+
+
+def by_luck(has_race: bool) -> str:
+    """Return how a right result of a replay is called."""
+    return "right, by luck" if has_race else "right"
+
+
+def end_of(order: Order) -> str:
+    """Return the last sentence of an order. It asks, and never gives the fix."""
+    race = next((one for frame in order.frames for one in frame.races), None)
+    if race is None:
+        return "The end."
+    low, high = sorted(race.lines)
+    if low == high:
+        return f"The end. What must order two threads in line {low}?"
+    return f"The end. What must stand between lines {low} and {high}?"
+
+
+# ---- stories
+
+MOST_WORDS = 20  # of the sentence of a story
+MOST_TERMS = 5  # of a formula that is shown whole
+UNKNOWN = "I do not know the cause."
+
+
+def lines_of(story: Story, about: str) -> list[str]:
+    """Return a story as text: its sentence, then two lines of evidence. about: the case."""
+    return [sentence(story), *evidence(story, about)]
+
+
+def sentence(story: Story) -> str:
+    """Return the cause of a story in at most MOST_WORDS words; without one, what was seen."""
+    if not story.causes:
+        seen = _seen(story)
+        return f"{seen} {UNKNOWN}" if seen else UNKNOWN
+    cause = story.causes[0]
+    candidates = list(_SENTENCES[cause.kind](story, cause))
+    return next((one for one in candidates if count_of_words(one) <= MOST_WORDS), candidates[-1])
+
+
+def count_of_words(text: str) -> int:
+    """Return the words of a sentence: a piece of code is one, and so is "i = 3"."""
+    return len(re.sub(r"\S+ = \S+", "value", re.sub("`[^`]*`", "code", text)).split())
+
+
+def evidence(story: Story, about: str) -> list[str]:
+    """Return the lines that show a story's sentence."""
+    lines = []
+    if story.cell >= 0:
+        start = f"With {about}, " if about else ""
+        lines.append(f"{start}{_formulas(story)}")
+    elif about:
+        lines.append(f"With {about}.")
+    if story.causes:
+        lines.append(" ".join(_shown(story, cause) for cause in story.causes[:2]))
+    elif story.wrong is not None and not story.wrong.is_all and story.wrong.count > 1:
+        lines.append(f"Wrong: {which(story.wrong, story.output)}.")
+    return [one for one in lines if one]
+
+
+def thread_text(story: Story, thread: Thread) -> str:
+    """Return a thread as a sentence names it: "thread 3 of block 1", "thread (1, 0)"."""
+    block, own = thread
+    text = f"thread {_extents(own, story.block)}"
+    return text if max(story.grid) == 1 else f"{text} of block {_extents(block, story.grid)}"
+
+
+def _extents(one: Sequence[int], of: Sequence[int]) -> str:
+    used = 3 if of[2] > 1 else 2 if of[1] > 1 else 1
+    return f"{one[0]}" if used == 1 else f"({', '.join(map(str, one[:used]))})"
+
+
+def _with(values: Mapping[str, Any], least: int = 1) -> str:
+    """Return " with i = 0, j = 2"; "" for no values."""
+    said = [f"{name} = {plain_value(value)}" for name, value in values.items()]
+    return f" with {', '.join(said)}" if len(said) >= least else ""
+
+
+def plain_value(value: Any) -> str:
+    """Return a variable's value as a sentence shows it."""
+    if isinstance(value, bool) or type(value).__name__ == "bool":
+        return "true" if value else "false"
+    return (
+        f"{float(value):g}"
+        if isinstance(value, float) or "float" in type(value).__name__
+        else (f"{int(value)}")
+    )
+
+
+def _truth(choice: Choice) -> str:
+    return "true" if choice.is_true else "false"
+
+
+def _output(story: Story, cell_number: int | None = None) -> str:
+    """Return a cell of the output, by all its indices if it has several."""
+    at = story.cell if cell_number is None else cell_number
+    index = np.unravel_index(at, story.shape) if len(story.shape) > 1 else (at,)
+    return cell(story.output, [int(one) for one in index])
+
+
+def _subjects(story: Story) -> Iterator[tuple[str, bool]]:
+    """Yield what is wrong, in words, and whether it is many: the pattern, then one cell."""
+    wrong = story.wrong
+    if wrong is not None and wrong.count > 1 and (wrong.conditions or wrong.is_all):
+        text = which(wrong, story.output)
+        yield text[0].upper() + text[1:], True
+    yield _output(story), False
+
+
+def _term_words(terms: Sequence[str], is_one: bool) -> str:
+    if is_one and len(terms) == 1:
+        return terms[0]
+    return "a term" if len(terms) == 1 else f"{len(terms)} terms"
+
+
+def _of_decision(story: Story, cause: Cause) -> Iterator[str]:
+    choice = cause.choice
+    assert choice is not None
+    said = [
+        f"line {cause.line}, `{text}` is {_truth(choice)}{values}"
+        for text in dict.fromkeys((choice.condition, choice.part))
+        for values in dict.fromkeys((_with(choice.values), ""))
+    ]
+    if cause.place is not None and story.cell < 0:
+        verb = "writes" if cause.place.is_store else "reads"
+        who = thread_text(story, cause.thread).capitalize()
+        yield from (f"{who} {verb} {cause.place.element}: {one}." for one in said)
+        return
+    for subject, are_many in _subjects(story):
+        for one in said:
+            yield f"{_fault(story, subject, are_many)}: {one}."
+
+
+def _fault(story: Story, subject: str, are_many: bool) -> str:
+    """Return what is wrong with some cells: "P[4] lacks N[3]*filter[0]"."""
+    if story.is_unwritten:
+        text = subject if subject.startswith(story.output) else subject[0].lower() + subject[1:]
+        return f"No thread stores {text}"
+    if story.missing and not story.surplus:
+        return f"{subject} {'lack' if are_many else 'lacks'} " + _term_words(
+            story.missing, not are_many
+        )
+    if story.surplus and not story.missing:
+        return f"{subject} {'have' if are_many else 'has'} " + (
+            f"{_term_words(story.surplus, not are_many)} too many"
+        )
+    return f"{subject} {'are' if are_many else 'is'} wrong"
+
+
+def _of_index(story: Story, cause: Cause) -> Iterator[str]:
+    place = cause.place
+    assert place is not None
+    for text in dict.fromkeys((place.text, place.element)):
+        for values in dict.fromkeys((_with(place.values), "")):
+            yield (
+                f"Line {cause.line} reads {place.element} where {cause.belongs} belongs: "
+                f"`{text}`{values}."
+            )
+    yield f"Line {cause.line} reads {place.element} where {cause.belongs} belongs."
+
+
+def _of_store(story: Story, cause: Cause) -> Iterator[str]:
+    place = cause.place
+    assert place is not None
+    who = thread_text(story, cause.thread).capitalize()
+    for values in dict.fromkeys((_with(place.values), "")):
+        yield (
+            f"{who} stores to {place.element} where {cause.belongs} belongs: line {cause.line}, "
+            f"`{place.text}`{values}."
+        )
+
+
+def _of_variable(story: Story, cause: Cause) -> Iterator[str]:
+    who = thread_text(story, cause.thread)
+    text = cause.origins[0].text if cause.origins else ""
+    value, other = plain_value(cause.value), cause.belongs_value
+    if text:
+        yield (
+            f"Line {cause.line}, `{cause.name} = {text}`, gives {who} {cause.name} = {value}; "
+            f"{other} belongs there."
+        )
+    yield f"In line {cause.line}, {who} gets {cause.name} = {value}; {other} belongs there."
+
+
+def _of_skipped(story: Story, cause: Cause) -> Iterator[str]:
+    choice, place = cause.choice, cause.place
+    assert choice is not None and place is not None
+    for values in dict.fromkeys((_with(choice.values), "")):
+        yield (
+            f"{_output(story)} lacks {cause.belongs}: line {cause.line}, `{choice.condition}` is "
+            f"{_truth(choice)}{values}."
+        )
+
+
+def _of_idle(story: Story, cause: Cause) -> Iterator[str]:
+    choice = cause.choice
+    assert choice is not None
+    for values in dict.fromkeys((_with(choice.values), "")):
+        for subject, _ in _subjects(story):
+            yield (
+                f"{_fault(story, subject, False)}: line {cause.line}, `{choice.condition}` is "
+                f"{_truth(choice)}{values}."
+            )
+
+
+def _of_unset(story: Story, cause: Cause) -> Iterator[str]:
+    place = cause.place
+    assert place is not None
+    array = place.element.partition("[")[0]
+    if cause.name == "own":
+        who = thread_text(story, cause.thread)
+        yield (
+            f"Each thread has its own `{array}`: {who} never stored {place.element}, which line "
+            f"{cause.line} reads."
+        )
+        return
+    if cause.choice is not None:
+        yield (
+            f"No thread stores {place.element}, which line {cause.line} reads: line "
+            f"{cause.choice.line}, `{cause.choice.condition}` is {_truth(cause.choice)}."
+        )
+    yield f"Line {cause.line} reads {place.element}, which no thread has stored."
+
+
+def _of_kept(story: Story, cause: Cause) -> Iterator[str]:
+    place = cause.place
+    assert place is not None
+    yield f"Line {cause.line} reads {place.element}, which has no value before it is stored."
+
+
+def _of_whole(story: Story, cause: Cause) -> Iterator[str]:
+    yield f"Line {cause.line} keeps whole numbers only: {cause.name} becomes {cause.value}."
+
+
+def _of_constant(story: Story, cause: Cause) -> Iterator[str]:
+    place = cause.place
+    assert place is not None
+    who = thread_text(story, cause.thread)
+    value = plain_value(cause.value)
+    yield (
+        f"Line {cause.line} stores {value} in {place.element} for {who}, and {_output(story)} takes"
+        " it for one of its numbers."
+    )
+    yield f"Line {cause.line} stores {value}, which {_output(story)} takes for one of its numbers."
+
+
+def _of_race(story: Story, cause: Cause) -> Iterator[str]:
+    if cause.idle_line:
+        yield (
+            f"Nothing makes the threads wait before line {cause.line}: line {cause.idle_line} does "
+            "nothing."
+        )
+        return
+    yield f"Nothing makes the threads wait for each other before line {cause.line}."
+
+
+def _of_outside(story: Story, cause: Cause) -> Iterator[str]:
+    place = cause.place
+    assert place is not None
+    verb = "writes" if place.is_store else "reads"
+    who = thread_text(story, cause.thread).capitalize()
+    texts = (f"`{place.text}`{_with(place.values)}", f"`{place.text}`") if place.text else ()
+    for text in texts:
+        yield f"{who} {verb} {place.element}, outside of the array: line {cause.line}, {text}."
+    yield f"{who} {verb} {place.element}, outside of the array: line {cause.line}."
+
+
+def _of_unguarded(story: Story, cause: Cause) -> Iterator[str]:
+    who = thread_text(story, cause.thread).capitalize()
+    place = cause.place
+    assert place is not None
+    verb = "writes" if place.is_store else "reads"
+    yield (
+        f"{who} has no output, but nothing keeps it from line {cause.line}, where it {verb} "
+        f"{place.element}."
+    )
+    yield f"{who} has no output, but nothing keeps it from line {cause.line}."
+
+
+def _of_endless(story: Story, cause: Cause) -> Iterator[str]:
+    choice = cause.choice
+    assert choice is not None
+    yield (
+        f"The loop in line {cause.line} does not end: `{choice.condition}` stays "
+        f"{_truth(choice)}{_with(choice.values)}."
+    )
+
+
+_SENTENCES = {
+    "decision": _of_decision,
+    "index": _of_index,
+    "store": _of_store,
+    "variable": _of_variable,
+    "skipped": _of_skipped,
+    "idle": _of_idle,
+    "unset": _of_unset,
+    "kept": _of_kept,
+    "whole": _of_whole,
+    "constant": _of_constant,
+    "race": _of_race,
+    "outside": _of_outside,
+    "unguarded": _of_unguarded,
+    "endless": _of_endless,
+}
+
+
+def _seen(story: Story) -> str:
+    """Return what was seen of a wrong cell whose cause is not known."""
+    if story.cell < 0:
+        return ""
+    if story.is_unwritten:
+        text = which(story.wrong, story.output) if story.wrong is not None else _output(story)
+        return f"No thread stores {text}."
+    for terms, verb in ((story.missing, "lacks"), (story.surplus, "has too much:")):
+        if terms and not (story.missing and story.surplus) and len(terms) <= 2:
+            return f"{_output(story)} {verb} {series(terms)}."
+    got, want = number(_python(story.got)), number(_python(story.want))
+    return f"{_output(story)} is {got}, and {want} is right."
+
+
+def _python(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def _formulas(story: Story) -> str:
+    """Return the formula of a cell beside the right one; of long ones, what differs."""
+    name, formula, right = _output(story), story.formula, story.right
+    got, want = number(_python(story.got)), number(_python(story.want))
+    if story.is_unwritten:
+        return f"no thread stores {name}; it should be {want}."
+    if formula is None or right is None:
+        return f"{name} = {got}; it should be {want}."
+    if max(len(formula.terms), len(right.terms)) <= MOST_TERMS and len(f"{formula}{right}") < 160:
+        return f"{name} = {formula}; it should be {right}."
+    parts = []
+    if story.missing:
+        parts.append(f"lacks {_some(story.missing)}")
+    if story.surplus:
+        parts.append(f"has {_some(story.surplus)} too much")
+    if not parts or any(len(one) > 200 for one in parts):
+        return f"{name} = {got}; it should be {want}."
+    return (
+        f"{name} {' and '.join(parts)} ({len(formula.terms)} terms; {len(right.terms)} are right)."
+    )
+
+
+def _some(terms: Sequence[str]) -> str:
+    if len(terms) <= 3:
+        return " + ".join(terms)
+    return f"{terms[0]} + ... + {terms[-1]} ({len(terms)} terms)"
+
+
+def _shown(story: Story, cause: Cause) -> str:
+    """Return what shows a cause: what a run without it gave, and where its values come from."""
+    parts = []
+    choice, place = cause.choice, cause.place
+    who = thread_text(story, cause.thread)
+    if cause.kind in ("decision", "idle") and choice is not None:
+        other = "false" if choice.is_true else "true"
+        goal = _output(story) if story.cell >= 0 else "everything"
+        here = f"for {who}{_with(choice.values)}"
+        parts.append(
+            f"If it were {other} {here}, {goal} would be right."
+            if cause.is_tried
+            else f"That is so {here}."
+        )
+    if cause.kind == "skipped" and choice is not None and place is not None:
+        parts.append(
+            f"So {who} does not read {place.text}, which would be {place.element}; "
+            f"{cause.belongs} belongs there."
+        )
+    if cause.kind in ("index", "store") and cause.is_tried and story.cell >= 0:
+        verb = "stores to" if cause.kind == "store" else "reads"
+        parts.append(f"If {who} {verb} {cause.belongs} there, {_output(story)} is right.")
+    elif cause.kind == "index":
+        parts.append(f"That is {who}.")
+    if cause.kind == "variable":
+        parts.append(f"With {cause.name} = {cause.belongs_value}, {_output(story)} is right.")
+    if cause.kind == "race":
+        parts.append(
+            f"If all threads of the block wait before line {cause.line}, the race is gone."
+        )
+    if cause.stored_by is not None and cause.kind in ("index", "unset"):
+        by, line = cause.stored_by
+        if cause.kind == "index":
+            parts.append(f"{thread_text(story, by).capitalize()} stored it in line {line}.")
+        elif choice is not None:
+            parts.append(
+                f"{thread_text(story, by).capitalize()} would store it, but line {line}, "
+                f"`{choice.condition}`, is {_truth(choice)}{_with(choice.values)}."
+            )
+    if cause.kind != "variable":
+        parts += [_from(one) for one in cause.origins[:1] if one.text]
+    return " ".join(parts)
+
+
+def _from(one: Origin) -> str:
+    return (
+        f"Line {one.line}: {one.name} = {one.text} = {plain_value(one.value)}{_with(one.values)}."
+    )
+
+
+# ---- pictures of stories and launches
+
+
+def doer(story: Story) -> str:
+    """Return whose lines a picture shows."""
+    if not story.causes:
+        return "The kernel:"
+    return f"What {thread_text(story, story.causes[0].thread)} did:"
+
+
+def note(story: Story) -> str:
+    """Return what stands below the line at fault."""
+    if not story.causes:
+        return ""
+    cause = story.causes[0]
+    if cause.choice is not None:
+        choice = cause.choice
+        return f"`{choice.condition}` is {_truth(choice)}{_with(choice.values)}"
+    if cause.place is not None:
+        place = cause.place
+        return f"`{place.text or place.element}` is {place.element}{_with(place.values)}"
+    return ""
+
+
+def how_many(wrong: int, total: int) -> str:
+    """Return how many outputs are wrong."""
+    return f"{wrong:,} of {total:,} outputs {'is' if wrong == 1 else 'are'} wrong."
+
+
+def orders(count: int) -> list[tuple[str, str]]:
+    """Return the names of the orders of a replay, and which threads run ahead in each."""
+    return [("A", "as the threads ran"), ("B", "another order")][:count]
+
+
+def of_launch(name: str, block: tuple[int, int, int]) -> str:
+    """Return what a replay shows."""
+    threads = block[0] * block[1] * block[2]
+    return f"{name}: one block of {threads:,} thread{'' if threads == 1 else 's'}"

@@ -1,0 +1,105 @@
+"""Why an answer is wrong: the causes that are told of wrong answers; right ones have none."""
+
+from __future__ import annotations
+
+import pytest
+
+from helpers import exercises, kernel_cells
+from helpers.exercises import stories
+from helpers.simulator.explain import words
+from tests.exercises import edited, right, text_of
+
+# Exercise, edits of its solution, kind of the cause, line of the %%kernel cell, sentence.
+WRONG: list[tuple[str, tuple[tuple[str, str], ...], str, int, str]] = [
+    (
+        "conv1d_basic",
+        (("cell >= 0 && cell < n", "cell > 0 && cell < n"),),
+        "decision",
+        15,
+        "The first 2 cells of P lack a term: line 15, `cell > 0 && cell < n` is false with "
+        "cell = 0, n = 6.",
+    ),
+    (
+        "conv1d_basic",
+        (("cell >= 0 && cell < n", "0 <= cell < n"),),
+        "decision",
+        15,
+        "Thread 0 reads N[-1]: line 15, `0 <= cell < n` is true with cell = -1, n = 2.",
+    ),
+    (
+        "conv1d_basic",
+        (("cell >= 0 && cell < n", "cell >= 0 && cell < n && (j > 0 || threadIdx.x > 0)"),),
+        "decision",
+        15,
+        "P[4] lacks N[3]*filter[0]: line 15, `cell >= 0 && cell < n && (j > 0 || threadIdx.x > 0)` "
+        "is false with cell = 3, n = 6, j = 0, threadIdx.x = 0.",
+    ),
+    (
+        "conv1d_basic",
+        (("filter[j]", "filter[2 - j]"),),
+        "index",
+        16,
+        "Line 16 reads filter[0] where filter[2] belongs: `filter[2 - j]` with j = 2.",
+    ),
+    (
+        "conv1d_basic",
+        (("blockIdx.x * blockDim.x + threadIdx.x", "blockIdx.x + threadIdx.x * blockDim.x"),),
+        "variable",
+        5,
+        "Line 5, `i = blockIdx.x + threadIdx.x * blockDim.x`, gives thread 1 i = 4; 1 belongs "
+        "there.",
+    ),
+    (
+        "axpy_basic",
+        (("i < n", "i < n - 1"),),
+        "decision",
+        8,
+        "No thread stores y[2]: line 8, `i < n - 1` is false with i = 2, n = 3.",
+    ),
+    (
+        "axpy_basic",
+        (("i < n", "i <= n"),),
+        "decision",
+        8,
+        "Thread 3 reads x[3]: line 8, `i <= n` is true with i = 3, n = 3.",
+    ),
+    (
+        "block_sums",
+        (("stride >= 1;", "stride > 1;"),),
+        "decision",
+        12,
+        "sums[0] lacks N[1]: line 12, `t < 32 && stride > 1` is false with t = 0, stride = 1.",
+    ),
+    (
+        "conv1d_tiled_steps",
+        (("TILE_WIDTH + 2 * RADIUS; s", "TILE_WIDTH + RADIUS; s"),),
+        "unset",
+        0,
+        "",
+    ),
+    ("deal_cells", (("__syncthreads();", "__syncthreads;"),), "race", 0, ""),
+]
+WITH_SMALL = [
+    name for name in exercises.names() if getattr(exercises.find(name), "small", None) is not None
+]
+
+
+@pytest.mark.parametrize(("name", "edits", "kind", "line", "sentence"), WRONG)
+def test_cause(
+    name: str, edits: tuple[tuple[str, str], ...], kind: str, line: int, sentence: str
+) -> None:
+    one = exercises.find(name)
+    told = stories.story_of(one, kernel_cells.parse(edited(one, *edits)))
+    assert told is not None
+    cause = told.story.causes[0]
+    assert (cause.kind, cause.line if line else 0) == (kind, line)
+    said = words.sentence(told.story)
+    assert words.count_of_words(said) <= words.MOST_WORDS
+    assert said == sentence or not sentence
+
+
+@pytest.mark.parametrize("name", WITH_SMALL)
+def test_right_answers_have_no_story(name: str) -> None:
+    one = exercises.find(name)
+    for answer in right(one):
+        assert stories.story_of(one, kernel_cells.parse(text_of(one, answer))) is None, answer.what
