@@ -192,6 +192,26 @@ def best_by_kind(times: Times) -> dict[str, Time]:
     return best
 
 
+def most_accurate(times: Times) -> Time:
+    """Return the fastest kernel whose outputs are as accurate as FP32's.
+
+    Raises ValueError where no such kernel has a time.
+    """
+    best = best_by_kind(times)
+    able = [best[what] for what in (UNITS, SPLIT) if what in best]
+    if not able:
+        raise ValueError("no kernel with FP32's accuracy has a time")
+    return min(able, key=lambda one: one.ms or 0)
+
+
+def span(times: Times) -> float:
+    """Return how many times as fast the fastest kernel with FP32's accuracy is as the slowest
+    kernel of all. Raises ValueError as `most_accurate` does.
+    """
+    slowest = max(one.ms for one in times if one.ms is not None)
+    return slowest / (most_accurate(times).ms or 0)
+
+
 def share(times: Times, one: Time) -> float:
     """Return the part of its floor's speed that a kernel reaches, 0 to 1.
 
@@ -205,9 +225,9 @@ def share(times: Times, one: Time) -> float:
 
 
 def floors_beside(products_ms: float | None, bytes_ms: float | None, layer: Layer) -> str:
-    """Return a reader's two floors of an H100 beside ours."""
+    """Return a reader's two floors of an H200 beside ours."""
     peaks = {"products": (products_ms, layer.work.flops / 67e12)}
-    peaks["bytes"] = (bytes_ms, layer.work.bytes / 3.35e12)
+    peaks["bytes"] = (bytes_ms, layer.work.bytes / 4.8e12)
     rows = []
     for what, (guess, seconds) in peaks.items():
         ms = 1e3 * seconds
@@ -300,7 +320,7 @@ def _claim(name: str, times: Times) -> str:
     if not timed:
         return f"{name}: nothing is timed yet"
     under = len(below_floor(times))
-    words = f"{name}: {max(timed) / min(timed):.0f} times from top to foot"
+    words = f"{name}: {span(times):.0f} times as fast with FP32's accuracy"
     return f"{words}; {quantity(under, 'kernel')} below the FP32 floor" if under else words
 
 
