@@ -545,16 +545,16 @@ def first_bank(row: int, pitch: int) -> int:
 # The registry
 
 OF_RECORDS: tuple[Output, ...] = (
-    of(first_launch.figure_of_ways, "100_timing_traps"),
-    of(first_launch.figure_of_baselines, "100_timing_traps", "100_pinned"),
-    of(first_launch.figure_of_sizes, "100_timing_traps"),
-    of(first_launch.table_of_streams, "100_timing_traps", fixed=("report ",)),
+    of(first_launch.figure_of_ways, "114_timing_traps"),
+    of(first_launch.figure_of_baselines, "114_timing_traps", "100_pinned"),
+    of(first_launch.figure_of_sizes, "114_timing_traps"),
+    of(first_launch.table_of_streams, "114_timing_traps", fixed=("report ",)),
     counters("100_caches", "sectors", "l1", "l2", "dram"),
-    of(sizes.figure_of_times, "101_sizes", "101_pinned",
+    of(sizes.figure_of_times, "115_sizes", "115_pinned",
        call=lambda *both: sizes.figure_of_times(sizes.with_pinned(*both))),
-    of(sizes.table_of_wins, "101_sizes", "101_pinned",
+    of(sizes.table_of_wins, "115_sizes", "115_pinned",
        call=lambda *both: sizes.table_of_wins(sizes.with_pinned(*both)), change=turned_round),
-    of(sizes.table_of_reports, "101_sizes", "101_pinned",
+    of(sizes.table_of_reports, "115_sizes", "115_pinned",
        call=lambda *both: sizes.table_of_reports(sizes.with_pinned(*both)), fixed=("report D",)),
     bars("102_constant", lambda: bench.conv1d(10**8, 3), *constant_memory.KERNELS),
     of(constant_memory.loops_table, "102_constant", "102_unrolled",
@@ -759,7 +759,7 @@ OF_RECORDS: tuple[Output, ...] = (
     within(plotting.speedup, "201_gemm", rows_of_4096, baseline="gemm_tiled"),
     within(plotting.times, "201_gemm", rows_of_4096),
     within(plotting.ladder, "201_gemm", rows_of_4096),
-    within(plotting.scaling, "101_sizes"),
+    within(plotting.scaling, "115_sizes"),
     within(plotting.roofline, "104_tiles", beside_roofs),
 )
 

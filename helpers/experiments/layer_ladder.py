@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from helpers import limits, tables
-from helpers.bench import cost
-from helpers.bench.counts import NOT_YET, Count, Counts
+from helpers.bench import cost, predictions
+from helpers.bench.counts import Count, Counts
 from helpers.bench.layers import Layer
 from helpers.bench.sources import Kernel, Missing
 from helpers.bench.times import Time, Times
@@ -226,15 +226,11 @@ def share(times: Times, one: Time) -> float:
 
 def floors_beside(products_ms: float | None, bytes_ms: float | None, layer: Layer) -> str:
     """Return a reader's two floors of an H200 beside ours."""
-    peaks = {"products": (products_ms, layer.work.flops / 67e12)}
-    peaks["bytes"] = (bytes_ms, layer.work.bytes / 4.8e12)
-    rows = []
-    for what, (guess, seconds) in peaks.items():
-        ms = 1e3 * seconds
-        right = guess is not None and abs(guess - ms) <= 0.02 * ms
-        said = NOT_YET if guess is None else f"{guess:.3g}" + ("" if right else ": compute again")
-        rows.append((what, said, f"{ms:.3f}" if right else "-"))
-    return tables.text((f"{layer.title}, ms for its", "yours", "right"), rows)
+    peaks = {
+        "products": (products_ms, 1e3 * layer.work.flops / 67e12),
+        "bytes": (bytes_ms, 1e3 * layer.work.bytes / 4.8e12),
+    }
+    return predictions.computed(f"{layer.title}, ms for its", peaks)
 
 
 def best_table(times: Mapping[str, Times]) -> str:
