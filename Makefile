@@ -42,7 +42,7 @@ endif
 WORKERS ?= 3
 SANITIZERS := memcheck racecheck initcheck synccheck
 
-.PHONY: help env labs test jupyter gpu site wheel clean check-python check-gpu check-tests
+.PHONY: help env labs test golden jupyter gpu site wheel clean check-python check-gpu check-tests
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
@@ -76,6 +76,10 @@ test: check-tests $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, 
 	    $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -p tests.labs.nbval_count \
 	        --nbval-lax --nbval-current-env --nbval-cell-timeout 600 tests labs; tested=$$?; \
 	    wait $$types && exit $$tested
+
+golden: export LAB_DEVICE := simulator
+golden: check-tests $(ENVIRONMENT) ## write tests/golden anew: what the product says of every answer, kernel and lab
+	$(PYTHON) -m tests.golden
 
 jupyter: $(ENVIRONMENT) ## make your own copies of the labs in my_labs/, and open JupyterLab there
 	$(PYTHON) -m helpers.jupyterlab $(OPTIONS)

@@ -20,6 +20,7 @@ from helpers import checking, device, kernels, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.programs import Program
+from tests import golden
 
 ROOT = Path(__file__).resolve().parents[1]
 MUTANTS = ROOT / "tests" / "kernels" / "mutants"
@@ -78,6 +79,7 @@ def require_named(mutant: Mutant, findings: tuple[simulator.Finding, ...]) -> No
         f for f in findings if f.kind == mutant.kind and (not mutant.detail or f.array in arrays)
     ]
     said = "\n".join(map(str, findings))
+    golden.require("mutants", mutant.name, [golden.of_finding(one) for one in findings])
     assert fitting, f"{mutant.name} must give {mutant.kind} {mutant.detail}, not:\n{said}"
     first = fitting[0]
     assert first.file == f"{mutant.name}.cu"
@@ -106,6 +108,7 @@ def require_rejected(
         check()
     assert error.value.diagnosis.kind == mutant.kind, error.value
     assert mutant.detail in str(error.value)
+    golden.require("mutants", mutant.name, {"check": str(error.value)})
 
 
 def _begun(plan: launch.Plan, output: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:

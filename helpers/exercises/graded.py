@@ -252,9 +252,10 @@ class GradedExercise(BaseExercise):
                 f"{case.title}: a launch reached its time limit, and was stopped\n"
                 f"{finding.brief()}",
                 known or (_TOO_MUCH if right else "Does each loop end, for every thread?"),
+                finding=finding,
             )
         text = finding.brief() if known else str(finding)
-        return self._verdict("finding", f"{case.title}\n{text}", known or "")
+        return self._verdict("finding", f"{case.title}\n{text}", known or "", finding=finding)
 
     def _of_results(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from helpers.simulator import Finding
 from helpers.tables import LINE
 
 STATUSES = ("pass", "budget", "wrong", "finding", "compile", "refused", "time", "not_begun")
@@ -18,7 +19,8 @@ WORDS = {"pass": "PASS", "budget": "NOT YET", "not_begun": "NOT BEGUN"}  # of al
 class Verdict:
     """status: one of STATUSES; message: what is wrong, or what passed; hint: what usually leads to
     it, "" for none known; checked: what all was looked at ("4 sizes, 2 filters, 1,259 values");
-    counters: amount and limit of each budget; printed: what the kernel printed, with a line above.
+    counters: amount and limit of each budget; printed: what the kernel printed, with a line above;
+    finding: of the simulator, where one stopped the answer.
     """
 
     exercise: str
@@ -30,6 +32,7 @@ class Verdict:
     checked: str = ""
     counters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     printed: str = ""
+    finding: Finding | None = None
 
     @classmethod
     def of(
@@ -45,7 +48,13 @@ class Verdict:
         said = self.message.partition(f" {self.exercise}: ")[2]
         text = f"the cell is still as it was given.\n{said}"
         return self.of(
-            self.exercise, "not_begun", text, self.maximum, self.hint, printed=self.printed
+            self.exercise,
+            "not_begun",
+            text,
+            self.maximum,
+            self.hint,
+            printed=self.printed,
+            finding=self.finding,
         )
 
     def with_note(self, note: str) -> Verdict:

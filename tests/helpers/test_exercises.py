@@ -22,6 +22,7 @@ from helpers.exercises.verdict import ExerciseError
 from helpers.experiments import leaderboard
 from helpers.problems import conv2d
 from tests import exercises as answers
+from tests import golden
 
 pytestmark = pytest.mark.long
 
@@ -70,6 +71,7 @@ def test_a_right_answer_passes(one, answer):
     assert found.status == "pass", found
     assert found.points == one.points
     assert found.checked.split(",")[0] in str(found), "a verdict says what was checked"
+    golden.require("answers", f"{one.name}: {answer.what}", golden.of_verdict(found))
 
 
 @pytest.mark.parametrize(("one", "answer"), WRONG, ids=title)
@@ -86,6 +88,7 @@ def test_a_wrong_answer_is_rejected_with_its_hint(one, answer, monkeypatch):
     if found.status == "not_begun":
         assert found.points == 0 and str(found).startswith("NOT BEGUN")
     assert max(map(len, str(found).splitlines())) <= verdict.LINE + 40  # paths and source lines
+    golden.require("answers", f"{one.name}: {answer.what}", golden.of_verdict(found))
 
 
 @pytest.mark.parametrize("one", ALL, ids=title)

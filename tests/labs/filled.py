@@ -21,6 +21,7 @@ from helpers.tools import forked_kernels
 from helpers.tools.lab_execution import run_lab
 from helpers.tools.progress import Progress
 from tests import exercises as stored
+from tests import golden
 
 forked_kernels.use()
 
@@ -89,6 +90,8 @@ def faults(path: Path, scratch: Path) -> list[str]:
     for one in _exercises(path) if not stopped else ():
         if not re.search(rf"^PASS {one.name}\b", _text(_checks(book, one)), re.MULTILINE):
             said.append(f"the check of {one.name} does not pass:\n{_text(_checks(book, one))}")
+    if not stopped and path in labs.notebooks():
+        golden.require("filled", path.stem, _same_everywhere(book))
     return said + [f"a cell still says {NOT_YET!r}: {cell.source}" for cell in _waiting(book)]
 
 
@@ -122,6 +125,15 @@ def waits_for_answers(book: NotebookNode) -> bool:
 def _checks(book: NotebookNode, one: BaseExercise) -> list[NotebookNode]:
     bound = getattr(one, "answer", one.name)
     return [cell for cell in book.cells if f"exercise.check({bound})" in cell.source]
+
+
+def _same_everywhere(book: NotebookNode) -> dict[str, str]:
+    """The words in the outputs of the cells that nbval compares, by the cells' numbers."""
+    return {
+        str(number): _text([cell])
+        for number, cell in enumerate(book.cells)
+        if "nbval-check-output" in cell.metadata.get("tags", ())
+    }
 
 
 def _waiting(book: NotebookNode) -> list[NotebookNode]:

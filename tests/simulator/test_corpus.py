@@ -17,6 +17,7 @@ import pytest
 from helpers import device
 from helpers.tools import corpus, sanitizer, sanitizer_output, sanitizer_record, sanitizer_tables
 from helpers.tools.corpus import Case, CaseError, Said
+from tests import golden
 
 pytestmark = pytest.mark.long
 
@@ -230,10 +231,16 @@ def require_found(case: Case, said: tuple[Said, ...]) -> None:
 # ---- the corpus ----
 
 
+def require_golden(case: Case, said: tuple[Said, ...]) -> None:
+    row = [dataclasses.asdict(one) for one in said]
+    golden.require("corpus", f"{case.path.parent.name}/{case.name}", row)
+
+
 @pytest.mark.parametrize("case", FAULTY, ids=by_name)
 def test_a_fault_is_found(case):
     said, _ = run(case)
     require_found(case, said)
+    require_golden(case, said)
 
 
 @pytest.mark.parametrize("case", CORRECT, ids=by_name)
@@ -243,11 +250,13 @@ def test_a_right_kernel_is_not_blamed_and_computes_the_right_thing(case):
         f"{s.kind} {s.lines}: {s.text}" for s in said
     )
     require_result(case, outputs)
+    require_golden(case, said)
 
 
 @pytest.mark.parametrize("name", PLACES)
 def test_a_kernel_without_one_of_its_barriers_is_blamed(name):
     said, _ = run(UNORDERED[name])
+    golden.require("corpus", f"unordered/{name}", [dataclasses.asdict(one) for one in said])
     assert {s.kind for s in said} & {"race", "uninitialised", "barrier"}, said
 
 

@@ -25,6 +25,7 @@ from helpers.tools import (
     counters,
     ncu,
 )
+from tests import golden
 
 pytestmark = pytest.mark.long
 
@@ -161,7 +162,9 @@ def test_launches_left_to_the_gpu_leave_each_value_of_their_options():
 @pytest.mark.parametrize("launch", COUNTED, ids=lambda launch: launch.label)
 def test_the_simulator_counts_what_the_gpu_counted(launch, recorded):
     row = recorded[launch.label]
-    compared = counter_comparison.compare(launch, row, counted(launch))
+    seen = counted(launch)
+    golden.require("counters", launch.label, seen)
+    compared = counter_comparison.compare(launch, row, seen)
     assert not counter_comparison.unexplained(compared)
     for found in compared:
         if found.why == counter_differences.VARYING:  # it is there in some runs alone
