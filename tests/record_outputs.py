@@ -668,7 +668,7 @@ OF_RECORDS: tuple[Output, ...] = (
            some_rungs(record, bench.gemm()), yardstick="cuBLAS",
        )),
     of(gemm_ladder.sizes_figure, "201_gemm", call=lambda record: gemm_ladder.sizes_figure(
-        [some_rungs(record, bench.gemm(side, side, side)) for side in (1024, 4096)]
+        {side: some_rungs(record, bench.gemm(side, side, side)) for side in (1024, 4096)}
     )),
     of(gemm_ladder.peak_table, "201_gemm", call=lambda record: gemm_ladder.peak_table(
         bench.gemm(), counts_of_ladder(), some_rungs(record, bench.gemm())

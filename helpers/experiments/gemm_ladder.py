@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -113,23 +113,23 @@ def peak_table(problem: Gemm, seen: Counts, times: Times) -> str:
     return tables.text(head, seen.rows(cells, 3), left=(0,))
 
 
-def sizes_figure(times: Sequence[Times]) -> Figure:
-    """Draw the speed of each kernel over the side of square matrices. times: one for each side."""
+def sizes_figure(times: Mapping[int, Times]) -> Figure:
+    """Draw the speed of each kernel over the side of square matrices. times: by that side."""
     figure, ax = styles.subplots(9, 4.6)
-    names = [one.kernel.title for one in times[-1] if one.ms is not None]
+    largest = times[max(times)]
     best: dict[str, float] = {}
-    for number, name in enumerate(names):
-        points = []
-        for of_size in times:
-            problem = of_size.problem
-            for one in of_size:
-                if one.kernel.title == name and one.ms is not None:
-                    points.append((problem.rows, problem.work.flops / (1e9 * one.ms)))
+    for number, name in enumerate(one.kernel.title for one in largest if one.ms is not None):
+        points = [
+            (side, of_side.problem.work.flops / (1e9 * one.ms))
+            for side, of_side in times.items()
+            for one in of_side
+            if one.kernel.title == name and one.ms is not None
+        ]
         look = styles.library("o") if name == LIBRARY else styles.series(number)
         ax.plot(*zip(*points, strict=True), label=name, **look)
         best[name] = points[-1][1]
     ax.set_xscale("log", base=2)
-    ax.set_xticks([each.problem.rows for each in times], [f"{t.problem.rows:,}" for t in times])
+    ax.set_xticks(list(times), [f"{side:,}" for side in times])
     ax.minorticks_off()
     ax.set_ylim(bottom=0)
     ax.set(xlabel="rows, columns and inner size of the matrices", ylabel="speed (Tflop/s)")
@@ -139,7 +139,7 @@ def sizes_figure(times: Sequence[Times]) -> Figure:
     if LIBRARY in best:
         title += f", at {max(own.values()) / best[LIBRARY]:.0%} of {LIBRARY}'s speed"
     plotting.style(ax, title)
-    plotting.caption(ax, times[-1].record)
+    plotting.caption(ax, largest.record)
     return figure
 
 
