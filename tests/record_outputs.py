@@ -197,7 +197,8 @@ def counted_by(
 
 
 def rows_of_4096(record: Record) -> tuple[list[dict[str, Any]]]:
-    return ([row for row in record.rows() if row["rows"] == 4096],)
+    rows = [row for row in record.rows() if row["rows"] == 4096]
+    return ([row for row in rows if row["series"] not in ("vectorised access", "no gap")],)
 
 
 def beside_roofs(record: Record) -> tuple[Any, ...]:
@@ -379,9 +380,10 @@ def of_blocks(record: Record) -> Times:
 
 def room(record: Record) -> Times:
     layer = layers()["layer 2"]
-    form = conv2d.register_2d(**conv2d.REGISTER_2D["layer 2"])
-    held = layer.kernel(form, label="room for four blocks")
-    return times_of(record, layer, register_tiles.BEST, held)
+    form = conv2d.register_2d(9, 17, 8, unroll=1)
+    eight = layer.kernel(layer.kernel(form), MAPS=8)
+    both = layer.kernel(conv2d.register_2d(**conv2d.REGISTER_2D["layer 2"]), label="both")
+    return times_of(record, layer, eight, both, register_tiles.BEST)
 
 
 def a_copy(record: Record, **settings: Sequence[int]) -> tuple[Times, Times]:
@@ -490,6 +492,19 @@ def of_another(*_: Any) -> bench.Counts:
     return layers()["layer 1"].count("conv2d_half2")
 
 
+def some_rungs(record: Record, product: Any) -> Times:
+    """Return the times of three rungs and of cuBLAS, over those of the first."""
+    made = gemm_ladder.rungs(product)
+    chosen = [made[name] for name in ("block tile", "thread tile 8 x 8", "steps of 32")]
+    return times_of(record, product, *chosen, "cuBLAS")
+
+
+@functools.cache
+def counts_of_ladder() -> bench.Counts:
+    made = gemm_ladder.rungs(bench.gemm())
+    return bench.gemm().count(*(made[name] for name in ("block tile", "thread tile 8 x 8")))
+
+
 @functools.cache
 def of_products() -> bench.Counts:
     return bench.gemm().count("gemm_basic", "gemm_tiled")
@@ -545,16 +560,21 @@ def first_bank(row: int, pitch: int) -> int:
 # The registry
 
 OF_RECORDS: tuple[Output, ...] = (
-    of(first_launch.figure_of_ways, "100_timing_traps"),
-    of(first_launch.figure_of_baselines, "100_timing_traps", "100_pinned"),
-    of(first_launch.figure_of_sizes, "100_timing_traps"),
-    of(first_launch.table_of_streams, "100_timing_traps", fixed=("report ",)),
+    of(first_launch.figure_of_ways, "114_timing_traps"),
+    of(first_launch.figure_of_baselines, "114_timing_traps", "100_pinned"),
+    of(first_launch.figure_of_sizes, "114_timing_traps"),
+    of(first_launch.table_of_streams, "114_timing_traps", fixed=("report ",)),
     counters("100_caches", "sectors", "l1", "l2", "dram"),
-    of(sizes.figure_of_times, "101_sizes", "101_pinned",
+    of(sizes.figure_of_times, "115_sizes", "115_pinned",
        call=lambda *both: sizes.figure_of_times(sizes.with_pinned(*both))),
-    of(sizes.table_of_wins, "101_sizes", "101_pinned",
+    of(sizes.table_of_wins, "115_sizes", "115_pinned",
        call=lambda *both: sizes.table_of_wins(sizes.with_pinned(*both)), change=turned_round),
-    of(sizes.table_of_reports, "101_sizes", "101_pinned",
+    of(sizes.steps_beside, "115_sizes", "115_pinned",
+       call=lambda *both: sizes.steps_beside(
+           lambda copies, kernel, cpu: 1 + (copies - kernel) // (cpu - kernel),
+           sizes.with_pinned(*both),
+       )),
+    of(sizes.table_of_reports, "115_sizes", "115_pinned",
        call=lambda *both: sizes.table_of_reports(sizes.with_pinned(*both)), fixed=("report D",)),
     bars("102_constant", lambda: bench.conv1d(10**8, 3), *constant_memory.KERNELS),
     of(constant_memory.loops_table, "102_constant", "102_unrolled",
@@ -645,9 +665,14 @@ OF_RECORDS: tuple[Output, ...] = (
     layer_bars("200_im2col_gemm", "conv2d_basic", "im2col_gemm"),
     of(bench.ladder, "201_gemm", label="201_gemm",
        call=lambda record: bench.ladder(
-           times_of(record, bench.gemm(), "gemm_tiled", "gemm_column", "gemm_patch", "cuBLAS"),
-           yardstick="cuBLAS",
+           some_rungs(record, bench.gemm()), yardstick="cuBLAS",
        )),
+    of(gemm_ladder.sizes_figure, "201_gemm", call=lambda record: gemm_ladder.sizes_figure(
+        {side: some_rungs(record, bench.gemm(side, side, side)) for side in (1024, 4096)}
+    )),
+    of(gemm_ladder.peak_table, "201_gemm", call=lambda record: gemm_ladder.peak_table(
+        bench.gemm(), counts_of_ladder(), some_rungs(record, bench.gemm())
+    ), fixed=("loads for a multiply-add", "these allow")),
     layer_bars("202_fusion", "im2col_gemm", "conv2d_implicit_gemm"),
     of(tile_widths.space_table, *map(sweep.record_name, sweep.SIZES),
        call=lambda *_: tile_widths.space_table(), change=one_rejected, fixed=("products",)),
@@ -756,10 +781,10 @@ OF_RECORDS: tuple[Output, ...] = (
     of(split_error.figure, "split_error"),
     of(split_error.said, "split_error",
        call=lambda record: split_error.said(record.rows(), 65_536)),
-    within(plotting.speedup, "201_gemm", rows_of_4096, baseline="gemm_tiled"),
+    within(plotting.speedup, "201_gemm", rows_of_4096, baseline="block tile"),
     within(plotting.times, "201_gemm", rows_of_4096),
     within(plotting.ladder, "201_gemm", rows_of_4096),
-    within(plotting.scaling, "101_sizes"),
+    within(plotting.scaling, "115_sizes"),
     within(plotting.roofline, "104_tiles", beside_roofs),
 )
 
@@ -775,6 +800,8 @@ DRAWINGS: tuple[Output, ...] = (
     of(fastest_layer.window_figure),
     of(gemm_ladder.column_figure),
     of(gemm_ladder.patch_figure),
+    of(gemm_ladder.block_figure),
+    of(gemm_ladder.rungs_table),
     of(half_errors.error_figure, given=errors, other=other_errors),
     of(half_errors.error_table, given=errors, other=other_errors),
     of(half_instructions.rows_figure, given=of_halves, other=of_another,
@@ -881,6 +908,7 @@ _A_CELL = "a notebook's own cell makes a table of it"
 
 # Records that no figure and no table of the labs is made from, with the reason.
 WITHOUT_OUTPUT: Mapping[str, str] = {
+    "104_deeper": _A_CELL,
     "112_issued": "numbers in the text of lab 112, deeper, held by their marks",
     "401_deeper": _A_CELL,
     "402_sizes": _A_CELL,
@@ -908,7 +936,7 @@ NO_OUTPUT: Mapping[Callable[..., Any], str] = {
     **dict.fromkeys(
         (
             cpu_programs.cpu_of, network_stages.host_form, sizes.cpu_name,
-            layer_constant.suspect_of,
+            layer_constant.suspect_of, gemm_ladder.claim,
         ),
         _READ,
     ),

@@ -107,7 +107,7 @@ def _im2col(row: Row) -> Row:
 _INTERVAL = re.compile(r"interval ([\d.]+) to ([\d.]+)")
 _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "100_caches": _caches,
-    "100_timing_traps": _first_launch,
+    "114_timing_traps": _first_launch,
     "102_constant": _constant_1d,
     "102_unrolled": _constant_1d,
     "107_layer": _layer,

@@ -12,10 +12,12 @@ A question that the reader leaves at None stays open, and the table says so; not
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from helpers import tables
+from helpers.bench.counts import NOT_YET
 from helpers.quantities import percent
 
 OPEN = "-"
@@ -23,6 +25,23 @@ Measured = float | str | tuple[str, ...] | None  # a tuple: several answers that
 watchers: list[Callable[[], None]] = []  # called after each prediction
 _made: dict[str, bool] = {}
 CLOSE = 1.10  # a guess within 10 % counts as met: the questions ask for orders, not for digits
+
+
+def computed(head: str, numbers: Mapping[str, tuple[Any, float]]) -> str:
+    """Return a reader's computed numbers as a table, with the right one beside each that is right.
+
+    head: what they are of, with their unit. numbers: what -> (the reader's, None or ... for not
+    yet; the right one). Within 2 % a number is right.
+    """
+    rows = []
+    for what, (own, right) in numbers.items():
+        if own is None or own is ...:
+            rows.append((what, NOT_YET, OPEN))
+            continue
+        met = abs(own - right) <= 0.02 * right
+        said = f"{own:.3g}" + ("" if met else ": compute again")
+        rows.append((what, said, f"{right:.3g}" if met else OPEN))
+    return tables.text((head, "yours", "right"), rows)
 
 
 class PredictionError(LookupError):

@@ -165,28 +165,29 @@ _NARROW = {  # small layers of one image
 
 
 @functools.cache
-def error_at(layer: str, power: int) -> float:
+def error_at(layer: str, power: int, kernel: str = "") -> float:
     """Return the largest error over the largest output of split halves, in the simulator.
 
-    The cells are random numbers of 0 to 1, multiplied by 2 to the `power`. NaN for outputs of NaN.
+    kernel: another kernel of the layer, such as PORTABLE, in their place. The cells are random
+    numbers of 0 to 1, multiplied by 2 to the `power`. NaN for outputs of NaN.
     """
     shape, random = _NARROW[layer], np.random.default_rng(5)
     x = random.uniform(0, 1, shape.x_shape).astype(np.float32) * np.float32(2.0**power)
     filter = random.uniform(-1, 1, shape.filter_shape).astype(np.float32)
-    y, _ = conv2d.simulate(WAYS[SPLIT][layer], x, filter, checks=False)
+    y, _ = conv2d.simulate(kernel or WAYS[SPLIT][layer], x, filter, checks=False)
     exact = reference.conv2d(x, filter)
     return float(np.abs(y - exact).max() / np.abs(exact).max())
 
 
 def range_table() -> str:
-    """Return `error_at` for POWERS, both layers."""
+    """Return `error_at` of split halves and of the FP32 units for POWERS, both layers."""
     lines = []
     for power in POWERS:
-        errors = (error_at(layer, power) for layer in LAYERS)
-        cells = ("NaN" if np.isnan(error) else f"{error:.0e}" for error in errors)
+        errors = (error_at(layer, power, kernel) for layer in LAYERS for kernel in ("", PORTABLE))
+        cells = ("NaN" if np.isnan(error) else f"{error:.1e}" for error in errors)
         lines.append([f"{2.0**power:.2g}", *cells])
-    errors_of = (f"largest error /\nlargest output, {name}" for name in LAYERS)
-    return tables.text(["largest cell,\nabout", *errors_of], lines)
+    errors_of = (f"{name},\n{way}" for name in LAYERS for way in (SPLIT, "FP32 units"))
+    return tables.text(["error by\nlargest cell", *errors_of], lines)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -308,6 +309,15 @@ def reports_table(ours: Mapping[str, float], reported: Iterable[Mapping[str, Any
 def bounds(layer: str, way: str) -> Bounds:
     """Return the bounds of a kernel of WAYS for 10,000 images, counted in the simulator."""
     return plan_bounds.of_layer(WAYS[way][layer], conv2d.shape_of(layer, LARGE))
+
+
+def products_ms(layer: str, way: str = SPLIT) -> float:
+    """Return the least ms for the products of a kernel of WAYS, at the measured rate of mma.sync.
+
+    10,000 images on an H200.
+    """
+    (share,) = (one for one in bounds(layer, way).shares if one.resource == "tensor_half")
+    return share.microseconds / 1e3
 
 
 def useful_flops(layer: str) -> float:

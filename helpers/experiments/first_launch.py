@@ -115,7 +115,7 @@ def launcher(source: str, d_x: Any, d_y: Any, **options: Any) -> Callable[..., N
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield all rows of the record "100_timing_traps", measured on the selected GPU."""
+    """Yield all rows of the record "114_timing_traps", measured on the selected GPU."""
     random = np.random.default_rng(0)
     for n in SIZES:
         yield from _rows(n, random)

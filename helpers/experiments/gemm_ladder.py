@@ -1,19 +1,146 @@
-"""Lab 201: the words that a product reads from shared memory, and a thread's outputs drawn."""
+"""Lab 201: the rungs of a product in FP32, what they read from shared memory, and drawings.
+
+    rungs = gemm_ladder.rungs(product)      # by the field's names, each made from the one before
+    print(gemm_ladder.rungs_table(product))
+    fig = gemm_ladder.sizes_figure(times)   # speed over the size of the matrices
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from helpers import tables
+from helpers import plotting, tables
 from helpers.bench.counts import Count, Counts
-from helpers.bench.gemms import Gemm
+from helpers.bench.gemms import LIBRARY, Gemm
+from helpers.bench.sources import Kernel
 from helpers.limits import WARP
 from helpers.plotting import boxes, styles
+from helpers.problems import gemm
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from helpers.bench.times import Times
+
 COUNTED = "shared_load_requests", "shared_load_wavefronts"
+BASELINE, BEST = "block tile", "steps of 32"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A kernel of the ladder. spec: how it is launched; depth: steps along the inner axis that are
+    staged at a time, 0 for none; changes: of its source.
+    """
+
+    spec: gemm.Gemm
+    depth: int = 0
+    changes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def outputs(self) -> int:
+        """The outputs of a thread."""
+        return math.prod(self.spec.tile) // math.prod(self.spec.block)
+
+
+_BASIC, _TILED, _COLUMN, _PATCH, _VECTOR, _ = gemm.GEMM
+_SQUARE = replace(_BASIC, tile=(32, 32), block=(32, 32, 1))
+# Neighbouring lanes take neighbouring rows in place of neighbouring columns.
+_EXCHANGED = (
+    ("blockDim.y + threadIdx.y", "blockDim.y + threadIdx.x"),
+    ("blockDim.x + threadIdx.x", "blockDim.x + threadIdx.y"),
+)
+# One change each, but for what a larger tile demands of the threads.
+LADDER: Mapping[str, Rung] = {
+    "naive": Rung(_SQUARE, changes=_EXCHANGED),
+    "coalescing": Rung(_SQUARE),
+    BASELINE: Rung(_TILED, 32),
+    "thread tile 8 x 1": Rung(
+        replace(
+            _COLUMN, tile=(32, 32), block=(128, 1, 1), constants=(("TILE", 32), ("DEPTH", 32))
+        ),
+        32,
+    ),
+    "block tile 64 x 64": Rung(_COLUMN, 8),
+    "thread tile 8 x 8": Rung(_PATCH, 8),
+    "vectorised access": Rung(replace(_VECTOR, constants=(("DEPTH", 8),)), 8),
+    "steps of 16": Rung(_VECTOR, 16),
+    "double buffering": Rung(gemm.pipelined(8, 16), 16),
+    "thread tile 16 x 8": Rung(gemm.pipelined(16, 16), 16),
+    BEST: Rung(gemm.pipelined(16, 32), 32),
+}
+
+
+def rungs(problem: Gemm) -> dict[str, Kernel]:
+    """Return the kernels of LADDER for a product, from the slowest idea to the last one."""
+    made = {}
+    for name, rung in LADDER.items():
+        kernel = problem.kernel(rung.spec, label=name)
+        made[name] = kernel.changed(*rung.changes, label=name) if rung.changes else kernel
+    return made
+
+
+def rungs_table() -> str:
+    """Return LADDER as a text table: the kernel of each rung and its sizes."""
+    rows = []
+    for name, rung in LADDER.items():
+        block = " x ".join(map(str, rung.spec.tile)) if rung.depth else "-"
+        rows.append((name, rung.spec.name, block, str(rung.depth or "-"), str(rung.outputs)))
+    head = ("rung", "kernel", "block tile", "steps at a time", "outputs of a thread")
+    return tables.text(head, rows, left=(0, 1))
+
+
+def peak_table(problem: Gemm, seen: Counts, times: Times) -> str:
+    """Return which part of the FP32 peak a kernel's loads allow, and which part it reached.
+
+    A scheduler starts one instruction at a time: with a load for each multiply-add, it starts one
+    multiply-add in two turns. seen: counts of kernels; times: of these kernels and of others.
+    Raises ValueError for times of a device whose peak is not known.
+    """
+    peak = times.record.device.fp32_peak
+    if not peak:
+        raise ValueError(f"the FP32 peak of {times.record.device.name} is not known")
+
+    def cells(one: Count) -> list[str]:
+        loads = one.per(WARP, COUNTED[0]) / problem.one.inner
+        ms = times.one(one.kernel.title).ms
+        part = f"{problem.work.flops / (1e-3 * ms) / peak:.0%}" if ms else "-"
+        return [f"{loads:.3f}", f"{1 / (1 + loads):.0%}", part]
+
+    head = ("of the FP32 peak", "loads for a multiply-add", "these allow", "measured")
+    return tables.text(head, seen.rows(cells, 3), left=(0,))
+
+
+def sizes_figure(times: Mapping[int, Times]) -> Figure:
+    """Draw the speed of each kernel over the side of square matrices. times: by that side."""
+    figure, ax = styles.subplots(9, 4.6)
+    largest = times[max(times)]
+    best: dict[str, float] = {}
+    for number, name in enumerate(one.kernel.title for one in largest if one.ms is not None):
+        points = [
+            (side, of_side.problem.work.flops / (1e9 * one.ms))
+            for side, of_side in times.items()
+            for one in of_side
+            if one.kernel.title == name and one.ms is not None
+        ]
+        look = styles.library("o") if name == LIBRARY else styles.series(number)
+        ax.plot(*zip(*points, strict=True), label=name, **look)
+        best[name] = points[-1][1]
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(list(times), [f"{side:,}" for side in times])
+    ax.minorticks_off()
+    ax.set_ylim(bottom=0)
+    ax.set(xlabel="rows, columns and inner size of the matrices", ylabel="speed (Tflop/s)")
+    styles.legend_beside(ax)
+    own = {name: speed for name, speed in best.items() if name != LIBRARY}
+    title = f"{max(own, key=lambda name: own[name])} is our fastest for the largest matrices"
+    if LIBRARY in best:
+        title += f", at {max(own.values()) / best[LIBRARY]:.0%} of {LIBRARY}'s speed"
+    plotting.style(ax, title)
+    plotting.caption(ax, largest.record)
+    return figure
 
 
 def words_table(problem: Gemm, seen: Counts) -> str:
@@ -42,6 +169,42 @@ def patch_figure() -> Figure:
     """Return a drawing of the patch of a thread, in a tile of 16 x 16 outputs for 4 x 4 threads."""
     outputs = [(row, column) for row in range(1, 16, 4) for column in range(2, 16, 4)]
     return _figure(outputs, 16, "thread (2, 1): every 4th row and column, 16 outputs")
+
+
+def block_figure() -> Figure:
+    """Return a drawing of the outputs of a block of gemm_vector, of a warp of it, and of a thread.
+
+    Warp 1 has the threads 32 to 63: two rows of 16 threads, each with four quarters of 4 x 4.
+    """
+    from matplotlib.patches import Rectangle
+
+    tile, half, across, warp, lane = 128, 64, 16, 1, 5
+    figure, ax = styles.subplots(6.4, 5.6)
+    own = warp * WARP + lane
+    for thread in range(warp * WARP, (warp + 1) * WARP):
+        fill = styles.COLOURS[0] if thread == own else styles.PALE
+        for quarter in range(4):
+            row = thread // across * 4 + quarter // 2 * half
+            column = thread % across * 4 + quarter % 2 * half
+            ax.add_patch(Rectangle((column, row), 4, 4, facecolor=fill, edgecolor=styles.INK))
+    ax.add_patch(Rectangle((0, 0), tile, tile, fill=False, edgecolor=styles.INK, linewidth=2))
+    ax.set(xlim=(-2, tile + 2), ylim=(tile + 2, -2), aspect="equal")
+    ax.set(xlabel="column of the block tile", ylabel="row")
+    ax.set_xticks(range(0, tile + 1, 32))
+    ax.set_yticks(range(0, tile + 1, 32))
+    styles.style(ax, f"A block of 128 x 128 outputs, warp {warp} of it (pale), thread {own} (blue)")
+    return figure
+
+
+def claim(times: Times) -> str:
+    """Return which part of cuBLAS' speed the fastest rung has, as a title."""
+    own = {one.kernel.title: one.ms for one in times if one.kernel.title in LADDER and one.ms}
+    if not own:
+        return "No rung is timed yet"
+    name = min(own, key=lambda name: own[name])
+    library = times.one(LIBRARY).ms
+    part = f", with {library / own[name]:.0%} of {LIBRARY}'s speed" if library else ""
+    return f"The fastest rung is: {name}{part}"
 
 
 def _figure(outputs: list[tuple[int, int]], size: int, title: str) -> Figure:

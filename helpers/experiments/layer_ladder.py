@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from helpers import limits, tables
-from helpers.bench import cost
-from helpers.bench.counts import NOT_YET, Count, Counts
+from helpers.bench import cost, predictions
+from helpers.bench.counts import Count, Counts
 from helpers.bench.layers import Layer
 from helpers.bench.sources import Kernel, Missing
 from helpers.bench.times import Time, Times
@@ -192,6 +192,26 @@ def best_by_kind(times: Times) -> dict[str, Time]:
     return best
 
 
+def most_accurate(times: Times) -> Time:
+    """Return the fastest kernel whose outputs are as accurate as FP32's.
+
+    Raises ValueError where no such kernel has a time.
+    """
+    best = best_by_kind(times)
+    able = [best[what] for what in (UNITS, SPLIT) if what in best]
+    if not able:
+        raise ValueError("no kernel with FP32's accuracy has a time")
+    return min(able, key=lambda one: one.ms or 0)
+
+
+def span(times: Times) -> float:
+    """Return how many times as fast the fastest kernel with FP32's accuracy is as the slowest
+    kernel of all. Raises ValueError as `most_accurate` does.
+    """
+    slowest = max(one.ms for one in times if one.ms is not None)
+    return slowest / (most_accurate(times).ms or 0)
+
+
 def share(times: Times, one: Time) -> float:
     """Return the part of its floor's speed that a kernel reaches, 0 to 1.
 
@@ -205,16 +225,12 @@ def share(times: Times, one: Time) -> float:
 
 
 def floors_beside(products_ms: float | None, bytes_ms: float | None, layer: Layer) -> str:
-    """Return a reader's two floors of an H100 beside ours."""
-    peaks = {"products": (products_ms, layer.work.flops / 67e12)}
-    peaks["bytes"] = (bytes_ms, layer.work.bytes / 3.35e12)
-    rows = []
-    for what, (guess, seconds) in peaks.items():
-        ms = 1e3 * seconds
-        right = guess is not None and abs(guess - ms) <= 0.02 * ms
-        said = NOT_YET if guess is None else f"{guess:.3g}" + ("" if right else ": compute again")
-        rows.append((what, said, f"{ms:.3f}" if right else "-"))
-    return tables.text((f"{layer.title}, ms for its", "yours", "right"), rows)
+    """Return a reader's two floors of an H200 beside ours."""
+    peaks = {
+        "products": (products_ms, 1e3 * layer.work.flops / 67e12),
+        "bytes": (bytes_ms, 1e3 * layer.work.bytes / 4.8e12),
+    }
+    return predictions.computed(f"{layer.title}, ms for its", peaks)
 
 
 def best_table(times: Mapping[str, Times]) -> str:
@@ -300,7 +316,7 @@ def _claim(name: str, times: Times) -> str:
     if not timed:
         return f"{name}: nothing is timed yet"
     under = len(below_floor(times))
-    words = f"{name}: {max(timed) / min(timed):.0f} times from top to foot"
+    words = f"{name}: {span(times):.0f} times as fast with FP32's accuracy"
     return f"{words}; {quantity(under, 'kernel')} below the FP32 floor" if under else words
 
 

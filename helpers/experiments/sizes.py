@@ -1,13 +1,14 @@
-"""From which size on a GPU pays: a 1D convolution timed from 1,000 to 1,000 million cells.
+"""From which size on a GPU is worth it: a 1D convolution timed from 1,000 to 1,000 million cells.
 
-`record` has the rows of lab 101: the kernel alone, the kernel launched and waited for, the kernel
+`record` has the rows of lab 115: the kernel alone, the kernel launched and waited for, the kernel
 with the copies of its arrays, pageable or pinned, and the same convolution in C++ on one core and
 on all cores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, kernels, reference, tables
-from helpers.bench import reports, results, timing
+from helpers.bench import predictions, reports, results, timing
 from helpers.plotting import styles, timings
 from helpers.problems import baselines
 from helpers.quantities import quantity
@@ -40,17 +41,17 @@ PLAIN, SWAPPED = "one_core", "swapped"  # keys of baselines.conv1d()
 
 def record() -> Record:
     """Return the times of all ways, measured now; without a GPU, the recorded ones."""
-    times = results.extended("101_sizes", measure)
-    return with_pinned(times, results.extended("101_pinned", measure_pinned))
+    times = results.extended("115_sizes", measure)
+    return with_pinned(times, results.extended("115_pinned", measure_pinned))
 
 
 def recorded() -> Record:
     """Return the times of all ways that the repository has."""
-    return with_pinned(results.recall("101_sizes"), results.recall("101_pinned"))
+    return with_pinned(results.recall("115_sizes"), results.recall("115_pinned"))
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield rows of the record "101_sizes", measured on the selected GPU and on the host."""
+    """Yield rows of the record "115_sizes", measured on the selected GPU and on the host."""
     period = np.random.default_rng(2).uniform(0.5, 1.5, PERIOD).astype(np.float32)
     three = reference.conv1d(np.resize(period, 3 * PERIOD), FILTER)
     for n in SIZES:
@@ -104,7 +105,7 @@ def _gpu_rows(x: np.ndarray, y: np.ndarray, three: np.ndarray) -> Iterator[Mappi
 
 
 def measure_pinned() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "101_pinned": the copies from and to page-locked memory.
+    """Yield the rows of the record "115_pinned": the copies from and to page-locked memory.
 
     All arrays, on the host and on the device, exist before the clock starts.
     """
@@ -166,7 +167,7 @@ def cpu_name(record: Record, program: str) -> str:
 
 
 def with_pinned(record: Record, pinned: Record) -> Record:
-    """Return the rows of "101_sizes" with those of "101_pinned"."""
+    """Return the rows of "115_sizes" with those of "115_pinned"."""
     return replace(record, measurements=(*record.measurements, *pinned.measurements))
 
 
@@ -213,6 +214,37 @@ def _first_win(gpu: Mapping[int, float], cpu: Mapping[int, float]) -> str:
         return "never"
     first = sizes[sizes.index(losses[-1]) + 1] if losses else sizes[0]
     return f"from {first:,}"
+
+
+MEMORY, CONNECTION = 4.8e12, 64e9  # bytes/s: an H200's DRAM, PCIe 5.0 x16 in one direction
+
+
+def estimates_beside(kernel_ms: float | None, copies_ms: float | None) -> str:
+    """Return a reader's two estimates for 10 million cells beside ours, by the data sheets."""
+    moved = 2 * 4 * 10**7
+    numbers = {
+        "kernel": (kernel_ms, 1e3 * moved / MEMORY),
+        "copies": (copies_ms, 1e3 * moved / CONNECTION),
+    }
+    return predictions.computed("10,000,000 cells, ms for the", numbers)
+
+
+def steps_beside(call: Callable[[float, float, float], Any], record: Record) -> str:
+    """Return in how many steps a reader says that the GPU wins beside the right numbers.
+
+    Sizes at which the kernel is no faster than the CPU are left out: no number of steps is enough.
+    call: of the ms with pinned copies, of the kernel alone and of all CPU cores. record: of
+    `with_pinned`.
+    """
+    pinned, kernel = (record.ms("n", series=way) for way in (PINNED, KERNEL_ONLY))
+    cores = record.ms("n", program="all_cores")
+    numbers = {}
+    for n in SIZES[3:]:
+        if kernel[n] < cores[n]:
+            copies = pinned[n] - kernel[n]
+            needed = max(1, math.floor(copies / (cores[n] - kernel[n])) + 1)
+            numbers[f"{n:,}"] = call(pinned[n], kernel[n], cores[n]), needed
+    return predictions.computed("steps, by cells", numbers)
 
 
 def table_of_reports(record: Record) -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LABS = ROOT / "labs"
 DEEPER = "deeper"  # the folder in labs/, and the end of a deeper notebook's name
+# Labs with the last numbers of their part that belong behind another lab, and that lab.
+_BEHIND = {"114": "100", "115": "101"}
 
 
 def number(lab: str) -> str:
@@ -19,7 +21,12 @@ def number(lab: str) -> str:
 
 def notebooks(folder: Path = LABS) -> tuple[Path, ...]:
     """Return the labs of a folder, in their order; without the deeper notebooks."""
-    return tuple(sorted(folder.glob("*.ipynb")))
+    return tuple(sorted(folder.glob("*.ipynb"), key=_place_in_order))
+
+
+def _place_in_order(lab: Path) -> tuple[str, str]:
+    own = number(lab.stem)
+    return _BEHIND.get(own, own), lab.stem
 
 
 def deeper(folder: Path = LABS) -> tuple[Path, ...]:

@@ -3,7 +3,7 @@ terminal one line. Neither is an output of a cell, and nothing is said of work t
 
     with notices.during("Compiling the simulator, once: about a minute"):
         ...
-    for row in notices.counted("Measuring 101_sizes", rows): ...      # says how many there are
+    for row in notices.counted("Measuring 115_sizes", rows): ...      # says how many there are
 """
 
 from __future__ import annotations

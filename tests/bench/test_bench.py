@@ -454,7 +454,7 @@ def test_ratios_in_words_are_read():
     line = bench.axpy(10**7)
     ours = line.kernel("axpy_basic")
     block = ours.named("lanes 8 apart in a block")
-    record = results.load(results.MEASURED / "100_timing_traps.json")
+    record = results.load(results.MEASURED / "114_timing_traps.json")
     times = bench.Times.read(record, line, [ours, block], ours)
     ratio = times.ratio(block.label)
     assert 1 < ratio.low < ratio.value < ratio.high < 2 and ratio.over == "axpy_basic"
@@ -539,11 +539,11 @@ def test_one_and_by_name_what_is_ambiguous():
 
 
 def test_times_by_the_entries_that_name_them():
-    record = results.load(results.MEASURED / "101_sizes.json")
+    record = results.load(results.MEASURED / "115_sizes.json")
     every, kernel = record.ms("series", "n"), record.ms("n", series="kernel only")
     assert kernel == {n: ms for (series, n), ms in every.items() if series == "kernel only"}
     assert kernel[1000] == record.one(series="kernel only", n=1000)["median_ms"]
-    with pytest.raises(KeyError, match=r"record 101_sizes has no row of 7; it has: 1000, 10000"):
+    with pytest.raises(KeyError, match=r"record 115_sizes has no row of 7; it has: 1000, 10000"):
         kernel[7]
     with pytest.raises(KeyError, match="has no row with"):
         record.ms("n", series="no way")

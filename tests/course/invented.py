@@ -95,7 +95,7 @@ EDGE_OVER = ("P[i] = sum;", "P[i] = sum + 0 * N[n - 1 - i];")  # a fourth load
 
 def edited_figure(path: Path) -> None:
     """Save a picture whose record is the course's own with shorter times, under another name."""
-    record = json.loads((MEASURED / "101_sizes.json").read_text())
+    record = json.loads((MEASURED / "115_sizes.json").read_text())
     record["device"]["name"] = "NVIDIA A100-SXM4-80GB"
     for row in record["measurements"]:
         if timing := row.get("timing"):
@@ -148,7 +148,7 @@ class Class:
         self.student("all_right", 28, nickname="halo")
         self.hand_in("all_right", f"{lab}/{lab}.ipynb", book(edge, more=WRITING))
         self.hand_in("all_right", f"{puzzles}/{puzzles}.ipynb", book(three))
-        edited_figure(self.submitted / "all_right" / lab / "101_sizes.png")
+        edited_figure(self.submitted / "all_right" / lab / "115_sizes.png")
         self.student("nothing", 0)
         self.student("empty_folder", 0)
         (self.submitted / "empty_folder" / lab).mkdir(parents=True)

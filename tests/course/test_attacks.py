@@ -596,7 +596,7 @@ def test_a_forged_record_in_a_figure(tmp_path):
     assert "claims 3 global_load_sectors, counted again it is 700" in problems
     assert "another source" in problems
     timing["samples"] = [5e-324] * 5  # a ratio to it is no number
-    path.write_bytes(png(json.dumps({**forged, "name": "101_sizes"}).encode()))
+    path.write_bytes(png(json.dumps({**forged, "name": "115_sizes"}).encode()))
     found = figures.check(figures.claimed(path), {})
     assert "no list of positive numbers" in " ".join(found["problems"])
     assert report._claim("101", {**found, "file": "figure.png"})["drawing"] == ""

@@ -916,7 +916,7 @@ def test_more_days_for_one_student(whole):
     (["all_right", "105", "block_sums", "--points", "1"], "has no lab 105; there are: 101, 103"),
     (["all_right", "101", "--points", "1"], "needs the name of an exercise"),
     (["all_right", "101", "conv1d_egde", "--points", "1"],
-     "has no 'conv1d_egde' in lab 101; there are: conv1d_basic, conv1d_edge, 101_sizes.png"),
+     "has no 'conv1d_egde' in lab 101; there are: conv1d_basic, conv1d_edge, 115_sizes.png"),
     (["all_right", "103", "conv1d_edge", "--points", "1"], "has no 'conv1d_edge' in lab 103"),
     (["all_right", "101", "conv1d_edge"], "nothing is decided"),
     (["all_right", "101", "conv1d_edge", "--points=-1"], "must be 0 or more"),
@@ -981,7 +981,7 @@ def test_an_edited_figure_is_told(whole):
     page = (whole.to / "report/figures.html").read_text()
     assert "the samples that the course recorded, times 0.7" in page
     assert "A100-SXM4-80GB has compute capability 8.0" in page and "data:image/png" in page
-    assert "override all_right 101 101_sizes.png --grades" in page
+    assert "override all_right 101 115_sizes.png --grades" in page
 
 
 def test_every_table_has_every_student(whole):

@@ -70,7 +70,7 @@ def test_the_fields_of_a_figure_write_a_command_that_gives_its_points(opened, wh
     folder = whole.to / "grades"
     try:
         extras = gradebook.read(folder).account("all_right").extras
-        (extra,) = (one for one in extras if one.what == "101_sizes.png")
+        (extra,) = (one for one in extras if one.what == "115_sizes.png")
         assert extra.points == 2 * 2.5 and extra.comment == "it isn't 'yours': $(touch x) `y`"
     finally:
         assert course([*command[3:9], "--withdraw"]) == 0

@@ -85,7 +85,21 @@ def test_outside_of_the_range_the_error_grows_and_then_there_are_no_numbers(laye
 def test_the_table_of_the_range_has_a_line_for_each_power():
     lines = fast.range_table().splitlines()
     assert len(lines) == 2 + len(fast.POWERS)
-    assert lines[-1].split()[1:] == ["NaN", "NaN"]
+    assert [cell == "NaN" for cell in lines[-1].split()[1:]] == [True, False] * 2
+
+
+@pytest.mark.parametrize("layer", fast.LAYERS)
+def test_the_error_of_fp32_depends_on_no_power_of_two(layer):
+    """The range table shows it beside that of split halves."""
+    errors = {fast.error_at(layer, power, fast.PORTABLE) for power in (-12, 0, 17)}
+    assert len(errors) == 1 and 5e-8 < min(errors) < 1e-6
+
+
+@pytest.mark.parametrize("layer", fast.LAYERS)
+def test_products_of_split_halves_take_less_than_the_kernel_and_three_times_those_of_halves(layer):
+    products, name = fast.products_ms(layer), fast.WAYS[fast.SPLIT][layer].name
+    assert products < min(ms for (series, _), ms in fast.fastest(layer).items() if series == name)
+    assert products == pytest.approx(3 * fast.products_ms(layer, fast.HALVES), rel=0.05)
 
 
 def test_long_sums_err_more_than_short_ones():

@@ -13,6 +13,7 @@ from helpers.bench.results import Measurement
 from helpers.experiments import broken, first_launch, layer_times, sizes
 from helpers.tools import ncu
 from tests import clock
+from tests.records import slower
 
 
 def recorded(name: str) -> results.Record:
@@ -57,7 +58,7 @@ def test_variants_apart_ask_for_eight_times_the_sectors():
 
 
 def test_titles_and_tables_follow_the_record():
-    record = recorded("100_timing_traps")
+    record = recorded("114_timing_traps")
     ms = first_launch.medians(record)
     slow = ms[first_launch.COPIES, first_launch.TIMED] > ms[first_launch.CPP, first_launch.TIMED]
     pinned = recorded("100_pinned")
@@ -70,7 +71,7 @@ def test_titles_and_tables_follow_the_record():
 
 
 def test_figures_with_programs_of_the_cpu_name_its_processor():
-    traps, layers = recorded("100_timing_traps"), recorded("107_layer")
+    traps, layers = recorded("114_timing_traps"), recorded("107_layer")
     figures = [
         first_launch.figure_of_baselines(traps, recorded("100_pinned")),
         sizes.figure_of_times(sizes.recorded()),
@@ -158,11 +159,11 @@ def test_the_kernel_alone_stands_once_in_the_record_that_the_lab_extends(monkeyp
     monkeypatch.setenv("LAB_RESULTS", str(tmp_path))
     problem = bench.conv1d(n=1000, filter_width=sizes.FILTER_WIDTH)
     by_the_bench = {"series": sizes.KERNEL_ONLY, "kernel": "conv1d_basic", **problem.where}
-    results.extend("101_sizes", [by_the_bench | {"registers": 12, "timing": clock.timed("first")}])
+    results.extend("115_sizes", [by_the_bench | {"registers": 12, "timing": clock.timed("first")}])
     period = np.random.default_rng(1).uniform(0.5, 1.5, sizes.PERIOD).astype(np.float32)
     three = reference.conv1d(np.resize(period, 3 * sizes.PERIOD), sizes.FILTER)
     x, y = np.resize(period, 1000), np.full(1000, np.nan, np.float32)
-    record = results.extend("101_sizes", sizes._gpu_rows(x, y, three))
+    record = results.extend("115_sizes", sizes._gpu_rows(x, y, three))
     assert [row["series"] for row in record.rows()] == [
         sizes.KERNEL_ONLY,
         sizes.WAITED,
@@ -259,3 +260,23 @@ def test_ncu_beside_the_simulator():
     assert numbers == [["64", "64"], ["250", "250"], ["32", "32"], ["125", "125"]]
     with pytest.raises(KeyError, match="no launch 'axpy_basic, n = 7'"):
         hardware.beside(seen, "axpy_basic, n = 7")
+
+
+def test_a_readers_estimates_and_steps_stand_beside_the_right_ones():
+    record = sizes.recorded()
+    assert sizes.estimates_beside(None, ...).count("yours: not yet") == 2
+    assert "compute again" not in sizes.estimates_beside(0.01667, 1.25)
+    # GB in place of ms, and the copies counted in one direction only.
+    assert sizes.estimates_beside(16.67, 0.625).count("compute again") == 2
+
+    def by_adding(with_copies, kernel, cpu):
+        steps = 1
+        while with_copies + (steps - 1) * kernel >= steps * cpu:
+            steps += 1
+        return steps
+
+    said = sizes.steps_beside(by_adding, record)
+    assert "compute again" not in said and "10,000,000" in said
+    assert "compute again" in sizes.steps_beside(lambda copies, kernel, cpu: copies / cpu, record)
+    slow = slower(record, 1000.0, series=sizes.KERNEL_ONLY)
+    assert sizes.steps_beside(by_adding, slow).count("\n") == 0, "no number of steps is enough"

@@ -140,7 +140,7 @@ def test_a_readers_rung_is_launched_as_its_options_say():
 
 def test_floors_of_a_reader_are_right_within_two_percent():
     layer = LAYERS["layer 1"]
-    products, read = 1e3 * layer.work.flops / 67e12, 1e3 * layer.work.bytes / 3.35e12
+    products, read = 1e3 * layer.work.flops / 67e12, 1e3 * layer.work.bytes / 4.8e12
     for first, second in ((1.015, 1.025), (0.985, 0.975)):
         said = ladder.floors_beside(first * products, second * read, layer)
         assert ["compute again" in line for line in said.splitlines()[1:3]] == [False, True]

@@ -11,7 +11,7 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pytest
 
-from helpers import kernels
+from helpers import kernels, labs
 from helpers.bench import png, reports, results
 from helpers.bench.results import RecordError
 from helpers.bench.timing import Timing
@@ -403,6 +403,35 @@ def test_every_committed_record_can_be_read_and_was_made_where_it_belongs_from_t
         and made_where_it_belongs(record)
         and record.changed_sources() == ()
     )
+
+
+CARD = "NVIDIA H200"
+OF_ANOTHER_CARD = {"benchmark_known_layers", "device_functions"}
+
+
+def unnamed(record: str, card: str, cells: list[dict]) -> list[str]:
+    """The ids of the cells that show a record without the name of its card in their output."""
+    shown = [cell for cell in cells if record in "".join(cell["source"]) and cell.get("outputs")]
+    return [cell["id"] for cell in shown if card not in json.dumps(cell["outputs"])]
+
+
+def test_all_records_are_of_one_card_and_what_shows_another_names_it():
+    """Numbers of two cards in one lab contradict each other: the floors differ."""
+    cards = {path.stem: results.load(path).device for path in RECORDS}
+    names = {name: one.name for name, one in cards.items() if one.kind == "gpu"}
+    others = {name: card for name, card in names.items() if card != CARD}
+    assert others.keys() == OF_ANOTHER_CARD
+    for path in labs.every():
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        for name, card in others.items():
+            assert unnamed(name, card, cells) == [], path.stem
+
+
+def test_a_cell_that_hides_another_card_is_found():
+    cell = {"id": "a", "source": ["x = load('known.json')"], "outputs": [{"text": ["0.1 ms"]}]}
+    assert unnamed("known", "NVIDIA H100", [cell]) == ["a"]
+    cell["outputs"][0]["text"] = ["Recorded on NVIDIA H100 80GB HBM3"]
+    assert unnamed("known", "NVIDIA H100", [cell]) == []
 
 
 @pytest.mark.parametrize(

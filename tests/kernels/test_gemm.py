@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from helpers import checking, simulator
+from helpers import bench, checking, simulator
+from helpers.experiments import gemm_ladder
 from helpers.problems import gemm
 from helpers.problems.gemm import GEMM, WGMMA, GemmError
 from tests.support import in_simulator, mutants, on_gpu, require_rejected, simulated
@@ -110,3 +111,22 @@ def test_sanitize_products(spec):
     for sizes in ((131, 72, 40), (300, 520, 136)):
         A, X = gemm.matrices(*sizes, spec.dtype)
         require_right(product(on_gpu, spec, A, X), A, X, spec.name)
+
+
+@pytest.mark.parametrize("name", gemm_ladder.LADDER)
+def test_every_rung_of_the_ladder_is_right_and_has_the_sizes_that_its_table_names(name):
+    product = bench.gemm(150, 140, 70)
+    kernel = gemm_ladder.rungs(product)[name]
+    verdict = product.check(kernel)
+    assert str(verdict).startswith("PASS "), verdict
+    rung, macros = gemm_ladder.LADDER[name], dict(kernel.spec.constants)
+    assert rung.depth == macros.get("DEPTH", macros.get("TILE_WIDTH", rung.depth))
+
+
+def test_an_unknown_peak_and_a_ladder_without_times_are_said():
+    product = bench.gemm()
+    made = list(gemm_ladder.rungs(product).values())[:2]
+    times = product.compare(*made)  # the simulator has no times
+    with pytest.raises(ValueError, match="the FP32 peak of .* is not known"):
+        gemm_ladder.peak_table(product, product.count(*made), times)
+    assert gemm_ladder.claim(times) == "No rung is timed yet"

@@ -180,7 +180,7 @@ def test_a_lab_shows_its_own_list_in_a_cell_that_is_not_compared(path):
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     texts = {"".join(cell["source"]): cell["metadata"].get("tags", []) for cell in cells}
     shown = {text: tags for text, tags in texts.items() if "exercises.progress(" in text}
-    assert len(shown) == 1
+    assert len(shown) == bool(exercises.of_lab(labs.number(path.stem)))
     for text, tags in shown.items():
         assert f'exercises.progress("{labs.number(path.stem)}")' in text
         assert "nbval-check-output" not in tags

@@ -280,7 +280,7 @@ def test_every_kernel_and_lab_is_listed():
 WORDS_A_MINUTE = 200
 MINUTES = {"prediction": 0.75, "line": 0.75, "cell": 0.5, "check": 1.0, "act": 1.0}
 PREDICTION = re.compile(r"\bprediction\.(?:number|choice)\(")
-ACT = re.compile(r"\*\*(?:Do it|Your turn|Mend it|Break it|Write|For the quick)\b")
+ACT = re.compile(r"\*\*(?:Do it|Your turn|Fix it|Break it|Write|Bonus)\b")
 
 
 def words(cells) -> int:

@@ -94,7 +94,7 @@ WRONG_SUMS = (
 
 EXERCISE = kit.Exercise(
     name="axpy_two",
-    lab="100_start_here",
+    lab="114_memory_and_time",
     place=2,
     title="Two elements a thread, with half the blocks",
     reads_outputs=True,

@@ -1,7 +1,7 @@
 // %%kernel axpy_two
 extern "C" __global__ void axpy_two(float* y, const float* x, int n, float a)
 {
-    // Half as many blocks as in step 4: which two elements does this thread compute?
+    // Half as many blocks as in lab 100: which two elements does this thread compute?
     //>
     //= const int i = blockIdx.x * blockDim.x + threadIdx.x;
     //= if (i < n) y[i] = a * x[i] + y[i];

@@ -183,8 +183,9 @@ EXERCISE = kit.Exercise(
         "thread 30 loads tile[30] alone. Which loop over s takes these steps, and where does it "
         "end?",
         "s begins at threadIdx.x, goes on in steps of TILE_WIDTH, and ends below TILE_WIDTH + 2 * "
-        "RADIUS. The cell is first + s: store N[cell] if 0 <= cell < n, and 0.0f if not. Gap 2 "
-        "lets all threads of the block wait for each other.",
+        "RADIUS. The cell is first + s: store N[cell] if cell >= 0 && cell < n, and 0.0f if not. "
+        "(C has no 0 <= cell < n: it would compare the answer of 0 <= cell with n.) Gap 2 lets all "
+        "threads of the block wait for each other.",
         "Gap 2 is __syncthreads(). Gap 3: output i stands at tile[threadIdx.x + RADIUS]. Its "
         "window begins RADIUS places before that, so weight j meets tile[threadIdx.x + j].",
     ),
