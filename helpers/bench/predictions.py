@@ -7,6 +7,8 @@
     print(prediction.beside(loads=1.13, fastest="input tile"))
 
 A question that the reader leaves at None stays open, and the table says so; nothing fails for it.
+JupyterLab shows each question as a card, which writes the guess in place of None (cards.js in
+helpers/jupyterlab/share), and gets what it needs from `known`.
 """
 
 from __future__ import annotations
@@ -22,9 +24,9 @@ from helpers.quantities import percent
 
 OPEN = "-"
 Measured = float | str | tuple[str, ...] | None  # a tuple: several answers that are right
-watchers: list[Callable[[], None]] = []  # called after each prediction
-_made: dict[str, bool] = {}
-CLOSE = 1.10  # a guess within 10 % counts as met: the questions ask for orders, not for digits
+watchers: list[Callable[[], None]] = []  # called after each prediction, and after each answer
+_known: dict[str, dict[str, Any]] = {}
+CLOSE = 1.10  # a guess within 10 % counts as right: the questions ask for orders, not for digits
 
 
 def computed(head: str, numbers: Mapping[str, tuple[Any, float]]) -> str:
@@ -61,6 +63,7 @@ class Prediction:
 
     def __init__(self) -> None:
         self._questions: dict[str, _Question] = {}
+        self._measured: dict[str, Measured] = {}
 
     def number(self, key: str, guess: float | None, question: str, unit: str = "") -> None:
         """Note a number, in `unit`, for the quantity that `question` names.
@@ -85,7 +88,21 @@ class Prediction:
 
     def _note(self, key: str, question: _Question) -> None:
         self._questions[key] = question
-        _made[key] = question.guess is not None
+        self._publish(key)
+
+    def _publish(self, *keys: str) -> None:
+        """Keep what is known of some questions, and tell those who watch."""
+        for key in keys:
+            question, measured = self._questions[key], self._measured.get(key)
+            _known[key] = {
+                "question": question.words,
+                "unit": question.unit,
+                "among": list(question.among),
+                "guess": question.guess,
+                "you": _shown(question.guess, question),
+                "measured": _shown(measured, question),
+                "verdict": _verdict(question.guess, measured),
+            }
         for watcher in watchers:
             watcher()
 
@@ -93,7 +110,7 @@ class Prediction:
         """Return a table of predictions beside what was measured, by the keys of the questions.
 
         Only the questions of these keys are shown: a step answers those of the step before. A
-        number counts as met within 10 %, a choice if it is one of several that are right; None
+        number counts as right within 10 %, a choice if it is one of several that are right; None
         stands for what was not measured here.
         Raises PredictionError if a key has no question.
         """
@@ -103,6 +120,8 @@ class Prediction:
                 "the cell above with prediction.number(...) or prediction.choice(...), then this "
                 f"one. Asked so far: {', '.join(map(repr, self._questions)) or 'nothing'}"
             )
+        self._measured.update(measured)
+        self._publish(*measured)
         asked = {key: question for key, question in self._questions.items() if key in measured}
         rows = [
             (
@@ -124,7 +143,14 @@ class Prediction:
 
 def made() -> dict[str, bool]:
     """Return, by the key of each question of this session, whether the reader has answered it."""
-    return dict(_made)
+    return {key: row["guess"] is not None for key, row in _known.items()}
+
+
+def known() -> dict[str, dict[str, Any]]:
+    """Return what a card shows of each question of this session, by its key: question, unit, among
+    and guess as they were given; you, measured and verdict as the table shows them.
+    """
+    return dict(_known)
 
 
 def _shown(value: Measured, question: _Question) -> str:
@@ -141,21 +167,21 @@ def _shown(value: Measured, question: _Question) -> str:
 
 
 def _verdict(guess: float | str | None, measured: Measured) -> str:
-    """Return how a guess compares: met, another answer, or by which factor a number is too high or
+    """Return how a guess compares: right, not quite, or by which factor a number is too high or
     low.
     """
     if guess is None or measured is None:
         return ""
     if isinstance(measured, tuple):
-        return "met" if guess in measured else "another"
+        return "right" if guess in measured else "not quite"
     if isinstance(guess, str) or isinstance(measured, str):
-        return "met" if guess == measured else "another"
+        return "right" if guess == measured else "not quite"
     if guess == measured:
-        return "met"
+        return "right"
     if guess * measured <= 0:
         return "off"  # of another sign, or one of them zero: there is no factor between them
     factor = guess / measured
     if 1 / CLOSE <= factor <= CLOSE:
-        return "met"
+        return "right"
     times, word = (factor, "high") if factor > 1 else (1 / factor, "low")
     return f"{f'{times:,.0f}' if times >= 10 else f'{times:.2g}'} times too {word}"

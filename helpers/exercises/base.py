@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import abc
 import re
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from helpers.exercises import folders, gaps
+from helpers.exercises import bar, earned, folders, gaps
 from helpers.exercises.cases import LIMIT_S
 from helpers.exercises.hints import next_hint
 from helpers.exercises.verdict import ExerciseError, Verdict
@@ -89,8 +90,8 @@ class BaseExercise(abc.ABC):
 
     @abc.abstractmethod
     def check(self, answer: Any) -> Verdict:
-        """Judge what a notebook's cell has bound, on the notebook's cases. Raises ExerciseError
-        until it is right and within its budget.
+        """Judge what a notebook's cell has bound, on the notebook's cases. A notebook shows the
+        verdict; in a program, ExerciseError is raised until it is right and within its budget.
         """
 
     @abc.abstractmethod
@@ -114,16 +115,27 @@ class BaseExercise(abc.ABC):
         else:
             print(f"These were all hints. {NO_SOLUTIONS}")
 
-    def _said(self, verdict: Verdict) -> Verdict:
-        """Keep a verdict as the latest one; with a pass, say where the solution is. Raises
-        ExerciseError for one that is no pass.
+    def _said(self, verdict: Verdict, text: str = "") -> Verdict:
+        """Keep a verdict as the latest one, and return it for a notebook to show; with a pass, say
+        where the solution is. text: of the cell that was judged. Raises ExerciseError for one that
+        is no pass, in a program.
         """
         _latest[self.name] = verdict
+        if verdict.passed:
+            earned.keep(self.name)
         for watcher in watchers:
             watcher()
-        if not verdict.passed:
+        if not verdict.passed and not _in_notebook():
             raise ExerciseError(verdict)
-        return verdict.with_note(_SOLUTION) if self.has_solution else verdict
+        noted = verdict.passed and self.has_solution
+        verdict = verdict.with_note(_SOLUTION) if noted else verdict
+        return replace(verdict, frame=bar.Frame(self.hints, earned.has(self), text))
+
+
+def _in_notebook() -> bool:
+    """Return whether IPython runs this: it shows what a cell returns."""
+    ipython = sys.modules.get("IPython")  # who has not imported it is not run by it
+    return ipython is not None and ipython.get_ipython() is not None
 
 
 class Solution(str):

@@ -1,6 +1,6 @@
 """One exercise in a notebook: it takes the function that a %%kernel cell makes.
 
-exercise.check(kernel)   a Verdict, or ExerciseError; on a GPU, with times
+exercise.check(kernel)   a Verdict, which a notebook shows; on a GPU, with times
 exercise.on_bench()      its case for the bench, which counts an answer beside the lab's
 exercise.why()           the picture of what the latest check found wrong
 exercise.hint()          the next hint; after the last one, a solution
@@ -33,15 +33,15 @@ class Exercise(GradedExercise):
         """Judge a %%kernel function, as BaseExercise.check says; on a GPU, time it as well."""
         cell = _cell_of(answer)
         verdict = self._as_graded(self._of_cell(cell, NOTEBOOK_SEED), answer, cell)
-        verdict = self._said(self._with_story(verdict, cell))
-        if not _on_gpu():
-            return verdict
-        from helpers.exercises import on_gpu
+        verdict = self._with_story(verdict, cell)
+        if verdict.passed and _on_gpu():
+            from helpers.exercises import on_gpu
 
-        try:
-            return on_gpu.timed(self, answer, verdict, NOTEBOOK_SEED)
-        except ExerciseError as error:
-            return self._said(error.verdict)
+            try:
+                verdict = on_gpu.timed(self, answer, verdict, NOTEBOOK_SEED)
+            except ExerciseError as error:
+                verdict = error.verdict
+        return self._said(verdict, getattr(answer, "raw", "") or cell.text)
 
     def _with_story(self, verdict: Verdict, cell: KernelCell) -> Verdict:
         """Return a verdict that tells what the threads did, in place of a guess; the same one where

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from helpers import checking, kernel_cells
-from helpers.exercises import amounts, gate, work, wrong_values
+from helpers.exercises import amounts, compiler_words, gate, work, wrong_values
 from helpers.exercises import outcome as outcomes_of
 from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
 from helpers.exercises.budgets import Budget, no_doubles
@@ -36,6 +36,7 @@ from helpers.exercises.outcome import DoesNotCompile, Outcome
 from helpers.exercises.verdict import Verdict
 from helpers.kernel_cells import CellError, KernelCell
 from helpers.quantities import quantity
+from helpers.simulator.compiler import compile_source
 
 Arrays = np.ndarray | Mapping[str, np.ndarray]
 
@@ -114,7 +115,11 @@ class GradedExercise(BaseExercise):
     def _of_cell(self, cell: KernelCell, seed: int) -> Verdict:
         verdict = self._of_any_cell(cell, seed)
         is_stub = not verdict.passed and cell.text and self.is_stub(cell.text)
-        return verdict.not_begun() if is_stub else verdict
+        if is_stub:
+            return verdict.not_begun()
+        if verdict.status not in ("wrong", "finding", "time"):
+            return verdict
+        return verdict.after(compiler_words.remark(self._warnings(cell, seed)))
 
     def _of_any_cell(self, cell: KernelCell, seed: int) -> Verdict:
         try:
@@ -126,9 +131,15 @@ class GradedExercise(BaseExercise):
         except CellError as error:
             return self._verdict("refused", str(error))
         except DoesNotCompile as error:
+            first = compiler_words.first_error(str(error), cell.source)
             return self._verdict(
-                "compile", f"{self.name} does not compile (line 1 is the %%kernel line):\n{error}"
+                "compile", f"{self.name} does not compile (line 1 is the %%kernel line):\n{first}"
             )
+
+    def _warnings(self, cell: KernelCell, seed: int) -> str:
+        """Return the compiler's warnings on a cell that has run."""
+        one = self.fitted(cell, seed)[0].plan(cell)[0]
+        return compile_source(one.source, one.options, f"{one.name}.cu").warnings
 
     def _judged(self, cell: KernelCell, seed: int) -> Verdict:
         """Return the verdict of `_run`, sooner: only what comes out right is counted."""

@@ -96,8 +96,8 @@ class PythonExercise(BaseExercise):
             said = verdict.message.partition(f" {self.name}: ")[2]
             # A line with ! starts a process each time.
             verdict = self._verdict(Judgement("time", said, ALONE))
-        verdict = self._said(verdict)
-        if self.more is not None:
+        verdict = self._said(verdict, text or "")
+        if self.more is not None and verdict.passed:
             print(self.more(answer))
         return verdict
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from helpers import labs
 from helpers.bench import predictions
-from helpers.exercises import base, buttons
+from helpers.exercises import bar, base, earned
 from helpers.exercises.base import BaseExercise
 from helpers.labs import stored
 from helpers.labs.stored import NOT_BEGUN, PASSED, TRIED
@@ -39,12 +39,12 @@ class Progress:
 
     def state(self, exercise: BaseExercise) -> str:
         """Return one of stored.STATES: of the latest check in this session, else in the file."""
-        verdict = exercise.latest
-        if verdict is None:
-            asked = self._asked(exercise)
-            return NOT_BEGUN if asked is None else asked.state
-        if verdict.passed:
+        verdict, asked = exercise.latest, self._asked(exercise)
+        before = NOT_BEGUN if asked is None else asked.state
+        if before == PASSED or earned.has(exercise):
             return PASSED
+        if verdict is None:
+            return before
         return NOT_BEGUN if verdict.status == "not_begun" else TRIED
 
     def heading(self, exercise: BaseExercise) -> str:
@@ -118,7 +118,9 @@ def of(number: str, every: Sequence[BaseExercise]) -> Progress:
 
 
 def show(progress: Progress) -> None:
-    """Display the list, and keep it up to date in this session; JupyterLab gets the stubs."""
+    """Display the list, and keep it up to date in this session; JupyterLab gets what the exercise
+    bars need.
+    """
     global _shown
     watched = _Watched(progress)
     _shown = watched
@@ -126,7 +128,7 @@ def show(progress: Progress) -> None:
         if _renew not in watchers:
             watchers.append(_renew)
     watched.publish(update=False)
-    buttons.send(progress.every)
+    bar.send(progress.every)
 
 
 class _Watched:
@@ -146,8 +148,12 @@ class _Watched:
         if shell is None or (update and (text == self._text or not hasattr(shell, "kernel"))):
             return
         self._text = text
+        number = self.progress.number
         data = {"text/plain": text, "text/html": self.progress._repr_html_()}
-        display(data, raw=True, display_id=f"lab-{self.progress.number}", update=update)
+        metadata = {stored.OURS: {"list": number}}
+        display(data, metadata=metadata, raw=True, display_id=f"lab-{number}", update=update)
+        if update:  # a page that was loaded anew has forgotten the display_id
+            bar.tell({"list": number, "data": data})
 
 
 _shown: _Watched | None = None

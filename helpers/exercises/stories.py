@@ -13,7 +13,7 @@ from helpers.exercises import outcome
 from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.exercises.cases import Case, is_unwritten
 from helpers.exercises.mistakes import real_pairs
-from helpers.exercises.verdict import Verdict
+from helpers.exercises.verdict import EVIDENCE_LINES, Explanation, Verdict
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Array
 from helpers.simulator.explain import drawings, pictures, words
@@ -185,5 +185,11 @@ def told_in(verdict: Verdict, told: Told) -> Verdict:
     message = verdict.message
     if verdict.finding is not None:
         message = message.replace(str(verdict.finding), verdict.finding.brief())
-    text = "\n".join(words.lines_of(told.story, told.case.title))
-    return replace(verdict, message=message, hint=text, is_guess=False)
+    sentence, *evidence = words.lines_of(told.story, told.case.title)
+    return replace(
+        verdict,
+        message=message,
+        hint="\n".join((sentence, *evidence)),
+        story=Explanation(sentence, tuple(evidence[:EVIDENCE_LINES])),
+        is_guess=False,
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from helpers.exercises import bar
 from helpers.simulator import Finding
 from helpers.tables import LINE
 
@@ -15,13 +17,29 @@ OVER_BUDGET = 0.5  # of the points: right, but over its budget
 WORDS = {"pass": "PASS", "budget": "NOT YET", "not_begun": "NOT BEGUN"}  # of all others: FAIL
 
 
+EVIDENCE_LINES = 2
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a reader needs of a verdict first. sentence: the cause; evidence: at most EVIDENCE_LINES
+    lines of it; picture: HTML that needs no script, folded below, "" for none.
+    """
+
+    sentence: str
+    evidence: Sequence[str] = ()
+    picture: str = ""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """status: one of STATUSES; message: what is wrong, or what passed; hint: what usually leads to
     it, "" for none known; checked: what all was looked at ("4 sizes, 2 filters, 1,259 values");
     counters: amount and limit of each budget; printed: what the kernel printed, with a line above;
-    finding: of the simulator, where one stopped the answer;
-    is_guess: the hint says what usually leads to it, and nothing has shown that it did here.
+    story: the explanation, where somebody has found it; finding: of the simulator, where one
+    stopped the answer; remark: of the compiler, "" for none, the first words of the message;
+    is_guess: the hint says what usually leads to it, and nothing has shown that it did here; frame:
+    what a notebook shows around it.
     """
 
     exercise: str
@@ -33,8 +51,11 @@ class Verdict:
     checked: str = ""
     counters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     printed: str = ""
+    story: Explanation | None = None
     finding: Finding | None = None
+    remark: str = ""
     is_guess: bool = False
+    frame: bar.Frame = field(default_factory=bar.Frame, compare=False)
 
     @classmethod
     def of(
@@ -59,9 +80,54 @@ class Verdict:
             finding=self.finding,
         )
 
+    def after(self, remark: str) -> Verdict:
+        """Return this verdict with a remark of the compiler's in front of it; the same for ""."""
+        if not remark:
+            return self
+        said = self.message.partition(f" {self.exercise}: ")[2]
+        text = f"{WORDS.get(self.status, 'FAIL')} {self.exercise}: {remark}\n{said}"
+        return replace(self, message=text, remark=remark)
+
     def with_note(self, note: str) -> Verdict:
         """Return this verdict with one more sentence below it."""
         return replace(self, hint="\n".join(filter(None, (self.hint, note))))
+
+    @property
+    def explanation(self) -> Explanation:
+        """The story; without one, the first words of the hint or of the message."""
+        if self.story is not None:
+            return self.story
+        word = WORDS.get(self.status, "FAIL")
+        first, *rows = _unfolded(self.message.removeprefix(f"{word} {self.exercise}: "))
+        hint = _unfolded(self.hint)
+        if self.passed:
+            first, *more = first.split("; ", 1)
+            rows = [*more, *rows]
+        elif self.remark:
+            hint = []
+        elif self.status == "not_begun":
+            rows, hint = [], []
+        elif self.status == "finding" and rows:  # the first line names the case
+            first, *rows = rows
+            if len(self.lines) > 1:  # both lines of a race, in one
+                rows = [" \u00b7 ".join(row.strip() for row in rows[:2]), *rows[2:]]
+        if hint and self.status in ("wrong", "finding"):
+            rows = [first, *rows]
+            first, *_ = re.split(r"(?<=[.?!]) (?=[A-Z`])", hint[0], maxsplit=1)
+        elif hint and not self.passed:
+            rows = [*hint, *rows]
+        return Explanation(f"{word}: {first}", [row.strip() for row in rows[:EVIDENCE_LINES]])
+
+    @property
+    def lines(self) -> dict[int, str]:
+        """What to say of lines of the cell (1 is its first): of both lines of a race."""
+        if self.finding is None:
+            return {}
+        return dict.fromkeys(self.finding.source_lines, self.finding.headline)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+        """Return what a notebook shows: bar.bundle says what."""
+        return bar.bundle(self, self.frame)
 
     @property
     def passed(self) -> bool:
@@ -86,7 +152,7 @@ class Verdict:
 
 
 class ExerciseError(AssertionError):
-    """An answer that is not right yet. IPython shows its message alone, without a traceback."""
+    """An answer that is not right yet, in a program. A notebook shows the verdict instead."""
 
     def __init__(self, verdict: Verdict):
         super().__init__(str(verdict))
@@ -94,6 +160,11 @@ class ExerciseError(AssertionError):
 
     def _render_traceback_(self) -> list[str]:
         return str(self).splitlines()
+
+
+def _unfolded(text: str) -> list[str]:
+    """Return the lines of a text, those that were broken between words in one piece again."""
+    return re.sub(r"\n {4,}(?=\S)", " ", text).splitlines()
 
 
 def fold(text: str) -> str:

@@ -21,7 +21,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
 from helpers import device, kernel_cells
-from helpers.jupyterlab import cell_marks, gaps, tracebacks
+from helpers.exercises import compiler_words
+from helpers.jupyterlab import bar, cell_marks, tracebacks
 from helpers.kernel_cells import USAGE, with_c_linkage
 from helpers.kernel_cells import CellError as KernelError
 from helpers.simulator.toolchain import CompilerMissingError
@@ -97,7 +98,7 @@ class KernelMagics(Magics):
 
         NAME.source, NAME.name and NAME.options are arguments of helpers.simulator.profile;
         NAME.module has get_global. NAME.cell, NAME.readable and NAME.twice are for the check of an
-        exercise: see `_notes`.
+        exercise: see `_notes`; NAME.raw is the whole text of the cell that runs.
         """
         self._compiling = ""
         name = kernel_cells.name_of(line)
@@ -112,17 +113,22 @@ class KernelMagics(Magics):
         function.source, function.name, function.module = one.source, one.kernel, module
         function.options, function.cell = list(one.options), one
         function.readable, function.twice = self._notes(one)
+        function.raw = getattr(self._running, "raw_cell", None) or one.text
         self._session.push({name: function})
         del self.unbound[name]
 
 
 def load_ipython_extension(shell) -> None:
-    """Register %%kernel with the IPython `shell`, short errors, and descriptions of figures."""
+    """Register %%kernel with the IPython `shell`, short errors, and descriptions of figures. A
+    second call does nothing: the cells that have run are known to the first one's magics.
+    """
+    if any(isinstance(one, KernelMagics) for one in shell.magics_manager.registry.values()):
+        return
     magics = KernelMagics(shell)
     shell.register_magics(magics)
     shell.events.register("pre_run_cell", magics.watch)
     tracebacks.install(shell, magics.unbound, magics.mark)
-    gaps.listen(shell)
+    bar.listen(shell)
     _describe_figures(shell)
 
 
@@ -161,7 +167,7 @@ def _compile(cell: kernel_cells.KernelCell):
         function = module.get_function(cell.kernel)
     except CompileError as error:
         raise KernelError(
-            explanation(cell.kernel, error.stderr or error.stdout or error.msg)
+            explanation(cell.kernel, error.stderr or error.stdout or error.msg, cell.source)
         ) from None
     except (CompilerMissingError, ToolkitMissingError) as error:
         raise KernelError(str(error)) from None
@@ -191,8 +197,10 @@ def _line_of(match: re.Match[str]) -> str:
     return f"line {line}: " if line else ""
 
 
-def explanation(kernel: str, message: str) -> str:
-    """Return the compiler's message with the line numbers of the cell."""
+def explanation(kernel: str, message: str, source: str) -> str:
+    """Return the compiler's first error with the line numbers of the cell, whose CUDA is `source`.
+    """
+    message = compiler_words.first_error(message, source)
     message = re.sub(r' in the compilation of "[^"]*"', "", _PLACE.sub(_line_of, message))
     message = tracebacks.compiler_message(message)
     return f"{kernel} does not compile (line 1 is the %%kernel line):\n\n{message}"

@@ -14,6 +14,7 @@ from typing import Any
 
 from helpers import kernel_cells
 
+OURS = "halo_labs"  # our metadata of an output
 PASSED, TRIED, NOT_BEGUN = STATES = ("passed", "tried", "not begun")
 
 _ASKED = re.compile(r"""\bexercises\.find\(\s*["'](\w+)["']\s*\)""")
@@ -115,10 +116,19 @@ def _plain(heading: str) -> str:
 
 
 def _state(outputs: list[dict]) -> str:
+    if any(_ours(output).get("passed") for output in outputs):  # a tick once earned stays
+        return PASSED
     said = [text for output in outputs for text in _texts(output)]
     if any(text.startswith("PASS ") for text in said):
         return PASSED
     return TRIED if any(text.startswith(("FAIL ", "NOT YET ")) for text in said) else NOT_BEGUN
+
+
+def _ours(output: dict) -> dict[str, Any]:
+    """Return our metadata of an output; {} where it has none."""
+    metadata = output.get("metadata")
+    found = metadata.get(OURS) if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def _texts(output: dict) -> Iterator[str]:

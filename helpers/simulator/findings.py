@@ -87,8 +87,14 @@ class Finding:
         return "\n".join([*self._rows(), *cause])
 
     def brief(self) -> str:
-        """Return the message and the first source line, without the cause."""
-        return "\n".join(self._rows()[:2])
+        """Return the message and its source line, both lines of a race, without the cause."""
+        most = 2 if self.kind == "race" else 1
+        return "\n".join(self._rows()[: 1 + min(most, len(self.source_lines))])
+
+    @property
+    def headline(self) -> str:
+        """The kind and the message, in one line."""
+        return " ".join(self._rows()[0].split())
 
     def _rows(self) -> list[str]:
         times = (

@@ -10,7 +10,7 @@ import pytest
 
 from helpers import exercises, kernel_cells
 from helpers.course import codec, wire
-from helpers.exercises import outcome
+from helpers.exercises import bar, outcome
 from helpers.exercises.mistakes import MOST_KEPT, Mistake
 from tests import exercises as answers
 from tests.exercises import edited, words
@@ -139,3 +139,79 @@ def test_a_share_is_told_with_enough_digits_to_be_the_eighth_of_the_text():
     dealt = exercises.find("deal_cells")
     said = words(dealt.judge(dealt.solution))
     assert "sectors of N per output: 0.125 (budget 0.125)" in said
+
+
+# ---- what a notebook shows ----
+
+BASIC = exercises.find("conv1d_basic")
+SHOWN = (  # an edit, the first words, and what must stand below them
+    ("P[i] = sum;", "P[i] = sum;", "PASS: 8 sizes, 2 filters", "loads of N per output"),
+    ("cell < n", "cell <= n", "FAIL: ", "conv1d_basic.cu:16"),
+    ("P[i] = sum;", "P[i] = 2 * sum;", "FAIL: ", ""),
+)
+
+
+@pytest.mark.parametrize(("before", "after", "first", "below"), SHOWN)
+def test_a_notebook_shows_a_sentence_and_folds_the_rest(before, after, first, below):
+    verdict = BASIC.judge(edited(BASIC, (before, after)) if before != after else BASIC.solution)
+    frame = bar.Frame(BASIC.hints, True, "text")
+    data, metadata = bar.bundle(verdict, frame)
+    one = verdict.explanation
+    assert data["text/plain"] == str(verdict)
+    assert one.sentence.startswith(first) and len(one.evidence) <= 2
+    assert below in " ".join(one.evidence)
+    head, _, folded = data["text/html"].partition("<details>")
+    assert "<strong>" in head and "<pre>" not in head
+    assert words(str(verdict).splitlines()[0])[:40] in words(folded.replace("&lt;", "<"))
+    hints = folded.count("<summary>Hint ")
+    assert hints == (0 if verdict.passed else len(BASIC.hints))
+    assert metadata["halo_labs"]["passed"] and metadata["halo_labs"]["status"] == verdict.status
+
+
+def test_both_lines_of_a_race_are_shown_and_marked():
+    one = exercises.find("deal_cells")
+    verdict = one.judge(edited(one, ("__syncthreads();", "")))
+    assert verdict.status == "finding" and len(verdict.lines) == 2
+    for number in verdict.lines:
+        assert f"deal_cells.cu:{number}: " in str(verdict)
+        assert f"deal_cells.cu:{number}: " in verdict.explanation.evidence[1]
+
+
+# ---- what a beginner types ----
+
+TYPED = (  # an edit of conv1d_basic, the line that the error names, and what C wants
+    ("N[cell] * filter[j]", "N[cell] ** 2", 16, "write x * x"),
+    ("if (i < n) {", "if i < n:", 8, "brackets around a condition"),
+    ("if (i < n)", "if (i = 0)", 8, "`==` compares"),
+    ("if (i < n)", "if (True)", 8, "C writes `true`"),
+    ("0.0f;", "None;", 9, "C has no None"),
+    ("for (int j = 0; j < 3; ++j) {", "for j in range(3) {", 13, "C writes a loop as"),
+    ("cell < n", "cell < len(N)", 15, "does not know its length"),
+    ("float sum = 0.0f;", "float sum = 0.0f", 9, 'expected a ";"'),
+    ("P[i] = sum;", "P[i] = sum  // the sum", 20, 'expected a ";"'),
+    ("0.0f;", "0.0f; # a sum", 9, "begins with `//`"),
+    ("int j = 0", "int j = zero", 13, 'identifier "zero" is undefined'),
+)
+
+
+@pytest.mark.parametrize(("before", "after", "line", "wants"), TYPED)
+def test_a_compile_error_names_one_line_and_what_c_wants(before, after, line, wants):
+    verdict = BASIC.judge(edited(BASIC, (before, after)))
+    text = str(verdict)
+    assert verdict.status == "compile" and wants in words(text)
+    assert text.count(": error: ") == 1 and f"conv1d_basic.cu({line}): error: " in text
+
+
+WARNED = (  # an exercise, an edit, and what the compiler's warning comes to
+    ("deal_cells", "__syncthreads();", "__syncthreads;", "write `__syncthreads();`"),
+    ("conv1d_basic", "N[cell]", "N[1, j]", "C's comma drops"),
+    ("conv1d_basic", "P[i] = sum;", "P[i] == sum;", "`==` compares"),
+)
+
+
+@pytest.mark.parametrize(("name", "before", "after", "wants"), WARNED)
+def test_a_warning_on_a_failed_check_comes_first(name, before, after, wants):
+    one = exercises.find(name)
+    verdict = one.judge(edited(one, (before, after)))
+    assert not verdict.passed and wants in words(verdict.explanation.sentence)
+    assert str(verdict).startswith(f"FAIL {name}: line ")

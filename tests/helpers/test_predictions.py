@@ -14,15 +14,15 @@ def noted(guess):
 @pytest.mark.parametrize(
     ("guess", "measured", "verdict"),
     [
-        (3, 3, "met"),
-        (3.2, 3, "met"),
-        (2.8, 3, "met"),
+        (3, 3, "right"),
+        (3.2, 3, "right"),
+        (2.8, 3, "right"),
         (31, 3.1, "10 times too high"),
         (1, 2.5, "2.5 times too low"),
         (10, 1000, "100 times too low"),
         (1, 99.7, "100 times too low"),
         (9e6, 2, "4,500,000 times too high"),
-        (0, 0, "met"),
+        (0, 0, "right"),
         (0, 4, "off"),
         (-2, 2, "off"),
     ],
@@ -53,11 +53,11 @@ def test_what_was_not_measured_here_is_not_judged():
 def test_a_choice_is_one_of_its_answers():
     prediction = Prediction()
     prediction.choice("fastest", "tile", "the fastest", among=("tile", "no tile"))
-    assert prediction.beside(fastest="tile").endswith("met")
-    assert prediction.beside(fastest="no tile").endswith("another")
-    assert prediction.beside(fastest=("no tile",)).endswith("another")
+    assert prediction.beside(fastest="tile").endswith("right")
+    assert prediction.beside(fastest="no tile").endswith("not quite")
+    assert prediction.beside(fastest=("no tile",)).endswith("not quite")
     both = prediction.beside(fastest=("no tile", "tile"))
-    assert "no tile or tile" in both and both.endswith("met")
+    assert "no tile or tile" in both and both.endswith("right")
     with pytest.raises(ValueError, match="choose one of 'tile', 'no tile'; got 'tiles'"):
         prediction.choice("fastest", "tiles", "the fastest", among=("tile", "no tile"))
 
@@ -66,7 +66,7 @@ def test_running_the_cell_again_replaces_the_guess():
     prediction = noted(1)
     prediction.number("loads", 4, "loads per output")
     assert prediction.beside(loads=4).count("\n") == 1
-    assert prediction.beside(loads=4).endswith("met")
+    assert prediction.beside(loads=4).endswith("right")
 
 
 @pytest.mark.parametrize("guess", ["3", True, [3]])

@@ -127,6 +127,6 @@ def test_an_unknown_peak_and_a_ladder_without_times_are_said():
     product = bench.gemm()
     made = list(gemm_ladder.rungs(product).values())[:2]
     times = product.compare(*made)  # the simulator has no times
-    with pytest.raises(ValueError, match="the FP32 peak of .* is not known"):
+    with pytest.raises(ValueError, match=r"the FP32 peak of .* is not known"):
         gemm_ladder.peak_table(product, product.count(*made), times)
     assert gemm_ladder.claim(times) == "No rung is timed yet"

@@ -87,6 +87,7 @@ def the_cell(page, file: str, begins: str):
     for _ in range(100):
         if found.count() and found.locator(".cm-content").count():
             found.scroll_into_view_if_needed()
+            found.evaluate("cell => cell.classList.add('halo-open')")  # the code of a check
             return found
         page.mouse.wheel(0, 500)
         time.sleep(0.1)
@@ -302,7 +303,7 @@ def test_a_student_works_on_an_exercise(server, student, copy):
     type_into(student, kernel, EDGE)
     type_into(student, check, check_text())
     screenshot(student, "exercise_right")
-    assert re.match(r"PASS conv1d_edge: \d+ sizes, 2 filters", said(check))
+    assert re.match(r"\u2713 PASS: \d+ sizes, 2 filters", said(check))
 
 
 def check_text(hint: bool = False) -> str:
@@ -322,6 +323,9 @@ def test_a_race_is_named_in_a_few_lines(server, student, copy):
     screenshot(student, "exercise_race")
     words = " ".join(said(check).split())
     assert "race: thread" in words and "a __syncwarp() is missing" in words
+    assert [line.strip() for line in kernel.locator(".halo-mark-error").all_inner_texts()] == [
+        "if (t < stride) s[t] += s[t + stride];"
+    ]
     assert len(said(check).splitlines()) <= 12
 
 
@@ -332,7 +336,7 @@ def text_of(one) -> str:
 
 def buttons(page, exercise):
     """The buttons at the cell of an exercise."""
-    return page.get_by_role("group", name=f"Exercise: {exercise.title}", exact=True)
+    return page.get_by_role("group", name=f"Exercise: {exercise.title}", exact=True).first
 
 
 @pytest.mark.parametrize("copy", ["103"], indirect=True)
@@ -362,26 +366,107 @@ def test_a_click_puts_the_stub_back_and_another_one_the_students_text(server, st
     assert text_of(kernel) == mine
 
 
-@pytest.mark.parametrize("copy", ["103"], indirect=True)
-def test_the_next_exercise_is_one_click_or_one_key_away(server, student, copy):
+def state_after(bar, *states: str) -> None:
+    """Wait until a bar has one of these states."""
+    wanted = ",".join(f"[data-state={state}]" for state in states)
+    bar.and_(bar.page.locator(f".halo-bar:is({wanted})")).wait_for()
+
+
+@pytest.mark.parametrize("copy", ["101"], indirect=True)
+def test_the_bar_leads_through_an_exercise_by_keyboard_alone(server, student, copy):
+    """In a new session, in which nothing has run: fail, hints, solution, change, pass, next."""
     open_file(student, server, copy)
-    every = [exercises.find(name) for name in ("squares", "add_arrays", "flip_rows")]
+    exercise = exercises.find("conv1d_edge")
+    kernel = the_cell(student, copy, "%%kernel conv1d_edge")
+    bar = buttons(student, exercise)
+    state_after(bar, "new")
+
+    def type_text(text: str) -> None:
+        kernel.locator(".cm-content").first.focus()
+        student.keyboard.press("Control+a")
+        student.evaluate("text => navigator.clipboard.writeText(text)", text)
+        student.keyboard.press("Control+v")
+
+    def press(name: str) -> None:
+        bar.get_by_role("button", name=f"{name}: {exercise.title}").focus()
+        student.keyboard.press("Enter")
+
+    type_text(wrong_text("conv1d_edge", "one end is read outside"))
+    student.keyboard.press("Control+Shift+Enter")
+    state_after(bar, "fail")
+    verdict = student.locator(".halo-verdict[data-status=finding]")
+    verdict.wait_for()
+    screenshot(student, "bar_fail")
+    assert "FAIL" in verdict.inner_text() and len(verdict.inner_text().splitlines()) <= 8
+    assert kernel.locator(".halo-mark-error").count() == 1
+
+    press("Solution")
+    assert "You have seen 0 of 3 hints" in bar.get_by_role("status").inner_text()
+    for number in (1, 2, 3):
+        press(f"Hint {number}/3")
+        assert bar.locator(".halo-hints li").count() == number
+    press("Solution")
+    bar.locator(".halo-solution table, .halo-solution pre").first.wait_for()
+    screenshot(student, "bar_hints")
+
+    type_text(EDGE)
+    state_after(bar, "stale")
+    assert "changed since it was checked" in bar.get_by_role("status").inner_text()
+    assert kernel.locator(".halo-mark-error").count() == 0
+    press("Run & check")
+    state_after(bar, "pass")
+    screenshot(student, "bar_pass")
+    assert "passed" in bar.inner_text()
+
+    type_text(EDGE.replace("P[i] = sum;", "P[i] = sum"))
+    press("Run & check")
+    state_after(bar, "fail")
+    assert 'expected a ";"' in said(kernel) and "passed" in bar.inner_text(), "the tick stays"
+    student.keyboard.press("Escape")
+    assert student.evaluate("document.activeElement.closest('.halo-bar')") is None
+
+    bar.get_by_role("button", name="Next: ").focus()
+    student.keyboard.press("Enter")
+    active = student.locator(".jp-Notebook .jp-Cell.jp-mod-active")
+    active.locator("h2").first.wait_for()
+
+
+@pytest.mark.parametrize("copy", ["100"], indirect=True)
+def test_a_guess_is_written_into_its_cell_and_uncovers_the_answer(server, student, copy):
+    open_file(student, server, copy)
+    asked = the_cell(student, copy, 'prediction.number("idle"')
+    answer = the_cell(student, copy, "fig, ax = plt.subplots(figsize=(9, 4.4)")
+    answer.locator(".cm-content").click()
+    student.keyboard.press("Control+Enter")  # before anything has run: the guess is still open
+    cover = answer.locator(".halo-cover")
+    cover.wait_for()
+    screenshot(student, "prediction_covered")
+    assert not answer.locator(".jp-Cell-outputWrapper").is_visible()
+    cover.get_by_role("button", name="Guess", exact=True).focus()
+    student.keyboard.press("Enter")
+    field = asked.locator(".halo-card input")
+    field.wait_for()
+    field.focus()
+    student.keyboard.type("many")
+    student.keyboard.press("Enter")
+    assert "is none" in asked.get_by_role("status").inner_text()
+    field.fill("24")
+    student.keyboard.press("Enter")
+    asked.locator(".halo-card table").wait_for()
+    assert text_of(asked).startswith('prediction.number("idle", 24, ')
+    answer.locator(".jp-Cell-outputWrapper").wait_for()
+    run(student, answer)
+    card = asked.locator(".halo-card", has_text="right")
+    card.wait_for()
+    screenshot(student, "prediction_right")
+    assert "measured 24" in " ".join(card.inner_text().split())
+
+
+@pytest.mark.parametrize("copy", ["103"], indirect=True)
+def test_the_next_exercise_is_one_command_away(server, student, copy):
+    open_file(student, server, copy)
     the_cell(student, copy, "%%kernel squares")
     active = student.locator(".jp-Notebook .jp-Cell.jp-mod-active .cm-content")
-    for here, there in itertools.pairwise(every):
-        name = f"Next exercise: {there.title}"
-        button = buttons(student, here).get_by_role("button", name=name, exact=True)
-        button.focus()
-        student.keyboard.press("Enter")
-        active.get_by_text(f"%%kernel {there.name}").wait_for()
-        assert active.is_visible()
-        assert student.evaluate("document.activeElement.closest('.jp-Notebook') !== null")
-    screenshot(student, "exercise_next")
-    last = exercises.of_lab("103")[-1]
-    the_cell(student, copy, f"%%kernel {last.name}")
-    hidden = buttons(student, last).get_by_role("button", name="Next exercise")
-    assert hidden.count() == 0
-
     student.keyboard.press("Control+Shift+c")
     student.locator(".lm-CommandPalette-input").fill("go to the next exercise")
     student.keyboard.press("Enter")
@@ -405,7 +490,7 @@ def test_the_list_of_exercises_leads_to_their_steps_and_follows_their_checks(ser
     type_into(student, kernel, exercise.solution)
     check = the_cell(student, copy, "exercise.check(flip_rows)")
     type_into(student, check, 'exercise = exercises.find("flip_rows")\nexercise.check(flip_rows)')
-    assert said(check).startswith("PASS flip_rows")
+    assert said(check).startswith("\u2713 PASS")
     student.locator(".jp-Notebook").press("Control+Home")
     student.mouse.move(700, 400)
     student.mouse.wheel(0, -100_000)
@@ -451,7 +536,7 @@ def test_the_stop_button_stops_a_kernel_and_the_session_goes_on(server, student,
     assert said(check).startswith("KeyboardInterrupt: ") and len(said(check).splitlines()) <= 3
     type_into(student, kernel, EDGE)
     type_into(student, check, check_text())
-    assert said(check).startswith("PASS conv1d_edge")
+    assert said(check).startswith("\u2713 PASS")
 
 
 @pytest.mark.parametrize("copy", ["101"], indirect=True)

@@ -252,7 +252,7 @@ class _Teller:
         return self._named(writers[-1].lane) if writers else None
 
     def _named(self, lane: tuple[int, int]) -> Thread:
-        return self.tape._extents(lane[0]), self.tape._thread(lane[1])
+        return self.tape.extents_of(lane[0]), self.tape.thread_of(lane[1])
 
     @cached_property
     def stored(self) -> Stored | None:

@@ -104,7 +104,8 @@ export const completions = {
     const member = VECTORS.exec(before);
     const word = member ? member[2] : /\w*$/.exec(before)[0];
     const start = offset - word.length;
-    const own = [...text.matchAll(/\b[A-Za-z_]\w{2,}/g)].filter(one => one.index !== start);
+    const code = text.replace(/%%kernel|"[^"\n]*"|\/\/.*/g, part => ' '.repeat(part.length));
+    const own = [...code.matchAll(/\b[A-Za-z_]\w{2,}/g)].filter(one => one.index !== start);
     const names = member
       ? ['x', 'y', 'z']
       : [...KINDS.keys(), ...own.map(one => one[0]).filter(one => !KINDS.has(one))];

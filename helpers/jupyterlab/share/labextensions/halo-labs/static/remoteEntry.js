@@ -5,7 +5,8 @@
 //      which the Tab key also completes (cuda.js).
 //   2. The lines of a finding or compile error are marked in the cell (marks.js).
 //   3. Work that takes long says so in the corner (notices.js).
-//   4. The cell of an exercise has buttons: put the stub back, go to the next one (gaps.js).
+//   4. An exercise has a bar: run and check, hint, solution, reset, next (bar.js); a prediction is a
+//      card (cards.js).
 //   5. Printed text breaks between words. JupyterLab itself breaks anywhere ("word-break: break-all").
 //   6. A figure's description is its alt text.
 //   7. A link to a folder, whose text ends with a slash ("results/"), opens it in the file browser.
@@ -31,6 +32,8 @@
     .jp-OutputArea-output pre { word-break: normal; overflow-wrap: anywhere; }
     /* Names of labs are whole in the file browser. */
     .jp-DirListing-itemText { white-space: normal; overflow-wrap: anywhere; }
+    /* A line of text has at most about 90 characters. */
+    .jp-Notebook .jp-MarkdownOutput { max-width: 46em; }
   `;
 
   let shared = {};
@@ -180,10 +183,10 @@
   }
 
   async function extension() {
-    const [cuda, gaps, marks, notices] = await Promise.all(
-      ['cuda.js', 'gaps.js', 'marks.js', 'notices.js'].map(file => import(new URL(file, HERE)))
+    const [cuda, bar, cards, marks, notices] = await Promise.all(
+      ['cuda.js', 'bar.js', 'cards.js', 'marks.js', 'notices.js'].map(file => import(new URL(file, HERE)))
     );
-    const { INotebookTracker } = await module('@jupyterlab/notebook');
+    const { INotebookTracker, NotebookActions } = await module('@jupyterlab/notebook');
     const { IEditorExtensionRegistry, EditorExtensionRegistry } = await module(
       '@jupyterlab/codemirror'
     );
@@ -192,7 +195,7 @@
     const { ICommandPalette } = await module('@jupyterlab/apputils').catch(() => ({}));
     const plugin = {
       id: `${NAME}:plugin`,
-      description: 'CUDA C++ in %%kernel cells, findings at their lines, buttons of exercises, alt texts.',
+      description: 'CUDA C++ in %%kernel cells, findings at their lines, bars of exercises, alt texts.',
       autoStart: true,
       requires: [INotebookTracker],
       optional: [
@@ -203,11 +206,19 @@
       ],
       activate: async (app, tracker, editors, rendermime, completer, palette) => {
         const style = document.createElement('style');
-        style.textContent = STYLE + cuda.STYLE + gaps.STYLE + marks.STYLE;
+        style.textContent = STYLE + cuda.STYLE + bar.STYLE + cards.STYLE + marks.STYLE;
         document.head.append(style);
+        bar.keepShortcuts();
         followFolders(app);
         followHeadings(tracker);
+        attempt('room on a narrow page', async () => {
+          await app.restored;
+          if (window.innerWidth < 700) {
+            app.shell.collapseLeft();
+          }
+        });
         attempt('breaks in names of files', () => breakNames(app));
+        const marking = {};
         const each = act => {
           tracker.forEach(act);
           tracker.widgetAdded.connect((_, panel) => act(panel));
@@ -216,7 +227,7 @@
         each(panel => refreshStartPage(app, panel));
         attempt('alt texts', () => describePictures(rendermime, rendering));
         attempt('completion', () => completer.registerProvider(cuda.completions));
-        attempt('buttons of exercises', () => gaps.addCommands(app, tracker, palette));
+        attempt('bars of exercises', () => bar.addCommands(app, tracker, palette, NotebookActions, marking));
         attempt('notices', async () => {
           const { Notification } = await module('@jupyterlab/apputils');
           each(panel => notices.listen(panel, Notification));
@@ -225,7 +236,7 @@
           const [state, view, language] = await Promise.all(
             ['state', 'view', 'language'].map(part => module(`@codemirror/${part}`))
           );
-          const marked = marks.marks({ state, view });
+          const marked = Object.assign(marking, marks.marks({ state, view }));
           const coloured = cuda.colours({ view, language });
           editors.addExtension({
             name: NAME,
