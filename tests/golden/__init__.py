@@ -12,6 +12,7 @@ git, and say in the commit's body which rows changed and why.
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import functools
 import json
@@ -22,9 +23,12 @@ from typing import Any
 
 from helpers.exercises.verdict import Verdict
 from helpers.simulator import Finding
+from helpers.tools.corpus import Said
 
 HERE = Path(__file__).resolve().parent
 WRITE_TO = "HALO_GOLDEN_SHARDS"  # the folder for new rows; set by `python -m tests.golden`
+
+ENDLESS = "runaway"  # its words name the thread and the time at which the clock stopped it
 
 Row = dict[str, Any] | list[Any]
 
@@ -84,7 +88,7 @@ def of_finding(finding: Finding) -> Row:
         "array": finding.array,
         "index": finding.index,
         "count": finding.count,
-        "message": finding.message,
+        "message": "" if finding.kind == ENDLESS else _anywhere(finding.message),
         "cause": finding.cause,
     }
 
@@ -94,11 +98,24 @@ def of_verdict(verdict: Verdict) -> Row:
     return {
         "status": verdict.status,
         "points": verdict.points,
-        "message": _anywhere(verdict.message),
+        "message": _anywhere(_of_any_thread(verdict)),
         "hint": _anywhere(verdict.hint),
         "counters": verdict.to_dict()["counters"],
         "finding": of_finding(verdict.finding) if verdict.finding else None,
     }
+
+
+def of_said(said: Said) -> Row:
+    """Return kind, lines, array and words of what a checker said of a kernel of the corpus."""
+    row = dataclasses.asdict(said)
+    return row | ({"text": ""} if said.kind == ENDLESS else {})
+
+
+def _of_any_thread(verdict: Verdict) -> str:
+    """The message without the finding of a launch that was stopped: its thread is the one that the
+    clock met.
+    """
+    return verdict.message.splitlines()[0] if verdict.status == "time" else verdict.message
 
 
 def _anywhere(text: str) -> str:

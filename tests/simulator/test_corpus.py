@@ -232,7 +232,7 @@ def require_found(case: Case, said: tuple[Said, ...]) -> None:
 
 
 def require_golden(case: Case, said: tuple[Said, ...]) -> None:
-    row = [dataclasses.asdict(one) for one in said]
+    row = [golden.of_said(one) for one in said]
     golden.require("corpus", f"{case.path.parent.name}/{case.name}", row)
 
 
@@ -256,7 +256,7 @@ def test_a_right_kernel_is_not_blamed_and_computes_the_right_thing(case):
 @pytest.mark.parametrize("name", PLACES)
 def test_a_kernel_without_one_of_its_barriers_is_blamed(name):
     said, _ = run(UNORDERED[name])
-    golden.require("corpus", f"unordered/{name}", [dataclasses.asdict(one) for one in said])
+    golden.require("corpus", f"unordered/{name}", [golden.of_said(one) for one in said])
     assert {s.kind for s in said} & {"race", "uninitialised", "barrier"}, said
 
 
