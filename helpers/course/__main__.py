@@ -1,5 +1,5 @@
-"""python -m helpers.course release | check | grade | override | report | export | gradescope |
-example | update
+"""python -m helpers.course release | check | grade | override | figures | points | report |
+export | gradescope | example | update
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ def main(arguments: list[str] | None = None, prog: str = "python -m helpers.cour
         _check,
         _grade,
         _override,
+        _figures,
+        _points,
         _report,
         _export,
         _gradescope,
@@ -226,9 +228,6 @@ def _run_grade(given) -> int:
     where = submissions.manifest(given.manifest) if given.manifest else submissions.places()
     gradebook.keep(given.to, given.course, given.roster, given.times)
     counts, names = gradebook.policy_of(given.to), gradebook.names_of(given.to)
-    if counts.labs:
-        numbers = {lab.number for lab in counts.labs}
-        where = tuple(place for place in where if labs.number(place.lab) in numbers)
     remarks: list[str] = []
     with tempfile.TemporaryDirectory(prefix="halo-zips-") as scratch:
         times = gradebook.times_of(given.to)
@@ -244,7 +243,7 @@ def _run_grade(given) -> int:
                 )
                 for one in found
             ]
-        remarks = _shown(remarks)
+        remarks = [*_shown(remarks), *_not_counted(answers, counts)]
         if given.only:
             only = {names.find(student) or texts.name(student) for student in given.only}
             answers = [answer for answer in answers if answer.student in only]
@@ -268,6 +267,22 @@ def _run_grade(given) -> int:
         + f"; results in {given.to}"
     )
     return 0
+
+
+def _not_counted(answers, counts) -> list[str]:
+    """Return a sentence for each lab that was handed in and that course.toml lacks."""
+    from helpers import labs
+
+    known = {lab.number for lab in counts.labs}
+    handed: dict[str, set[str]] = {}
+    for one in answers:
+        handed.setdefault(labs.number(one.lab), set()).add(one.student)
+    return [
+        f"course.toml has no lab {number}, which {quantity(len(students), 'student')} handed in: "
+        f"it is graded and counts nothing. To count it, write [labs.{number}]"
+        for number, students in sorted(handed.items())
+        if known and number not in known
+    ]
 
 
 def _shown(remarks: list[str]) -> list[str]:
@@ -344,9 +359,11 @@ def _override(commands) -> None:
     command.add_argument("lab", help="its number")
     command.add_argument("exercise", nargs="?", default="")
     command.add_argument("--points", type=float, help="before the lab's weight")
-    command.add_argument("--comment", default="", help="the student reads it, too")
+    command.add_argument("--comment", help='the student reads it, too; "" clears it')
+    command.add_argument("--request", help='what the student asks to be looked at again; "" clears')
     command.add_argument("--days", type=float, help="more time for this lab")
     command.add_argument("--withdraw", action="store_true", help="forget the decision")
+    command.add_argument("--who", default="", help="the grader; else the user of this computer")
     command.add_argument("--grades", type=Path, default=Path("grades"))
     command.set_defaults(run=_run_override)
 
@@ -356,37 +373,66 @@ def _run_override(given) -> int:
     from helpers.course import decisions, gradebook
 
     account = gradebook.read(given.grades).account(given.student)
-    student = account.student.student
     lab = labs.number(given.lab) if not given.lab.isdigit() else given.lab
-    if lab not in {row.lab for row in account.rows}:
-        known = ", ".join(sorted({row.lab for row in account.rows}))
-        raise CourseError(f"{given.student} has no lab {given.lab}; there are: {known}")
-    names = gradebook.names_in(account, lab)
-    if given.exercise and given.exercise not in names:
-        raise CourseError(
-            f"{given.student} has no {given.exercise!r} in lab {lab}; there are: {', '.join(names)}"
-        )
+    key = account.student.student, lab, given.exercise
+    most = gradebook.most_of(account, lab, given.exercise)
     if given.withdraw:
-        decisions.withdraw(given.grades, (student, lab, given.exercise))
+        decisions.withdraw(given.grades, key, given.who)
         print(f"{given.student} {lab} {given.exercise}: the grader's verdict counts")
         return 0
-    if given.points is None and not given.comment and given.days is None:
-        raise CourseError("nothing is decided: give --points, --comment or --days")
-    if given.points is not None and not (0 <= given.points < math.inf and given.exercise):
-        raise CourseError("--points must be 0 or more, and needs the name of an exercise")
-    if given.days is not None and not 0 <= given.days < math.inf:
+    told = {name: getattr(given, name) for name in ("points", "comment", "request", "days")}
+    told = {name: value for name, value in told.items() if value is not None}
+    if not told:
+        raise CourseError("nothing is decided: give --points, --comment, --request or --days")
+    if "points" in told:
+        if not given.exercise:
+            raise CourseError("--points needs the name of an exercise, a figure or a kind of text")
+        gradebook.check_points(given.exercise, told["points"], most)
+    if "days" in told and not 0 <= given.days < math.inf:
         raise CourseError(f"--days must be 0 or more, got {given.days:g}")
-    made = decisions.decide(
-        given.grades,
-        decisions.Decision(student, lab, given.exercise, given.points, given.comment, given.days),
-    )
+    one = decisions.changed(given.grades, key, **told)
+    (made,) = decisions.decide(given.grades, [one], given.who)
     print(f"{made.student} {made.lab} {made.of}: points {made.points}, days {made.days}, "
           f"{made.comment!r}")
-    weight, points = gradebook.policy_of(given.grades).lab(lab).weight, made.points or 0.0
-    for row in account.rows:
-        if (row.lab, row.exercise) == (lab, made.of) and points * weight > row.maximum:
-            most = f"the {row.maximum / weight:g} points of {made.of}"
-            print(f"These are more than {most}, and count all the same")
+    return 0
+
+
+def _figures(commands) -> None:
+    command = commands.add_parser(
+        "figures", help="the page on which people grade figures and texts, question by question"
+    )
+    command.add_argument("grades", type=Path)
+    command.add_argument(
+        "--serve", action="store_true", required=True, help="for a browser on this computer"
+    )
+    command.add_argument("--port", type=int, help="else one that is free")
+    command.add_argument("--who", default="", help="the grader; else the user of this computer")
+    command.set_defaults(run=_run_figures)
+
+
+def _run_figures(given) -> int:
+    from helpers.course import decisions, serve
+
+    with contextlib.suppress(KeyboardInterrupt):
+        serve.run(given.grades, given.port, given.who or decisions.user())
+    return 0
+
+
+def _points(commands) -> None:
+    command = commands.add_parser(
+        "points", help="points and comments from a table, as `export --csv` writes one"
+    )
+    command.add_argument("grades", type=Path)
+    command.add_argument("table", type=Path)
+    command.add_argument("--who", default="", help="the grader; else the user of this computer")
+    command.set_defaults(run=_run_points)
+
+
+def _run_points(given) -> int:
+    from helpers.course import points
+
+    made = points.take(given.grades, given.table, given.who)
+    print(f"{quantity(len(made), 'decision')} from {given.table}; the other rows say what counts")
     return 0
 
 
@@ -430,7 +476,7 @@ def _export(commands) -> None:
 
 
 def _run_export(given) -> int:
-    from helpers.course import export
+    from helpers.course import export, gradebook
 
     if given.nbgrader:
         count = export.nbgrader(given.grades, given.nbgrader)
@@ -445,6 +491,10 @@ def _run_export(given) -> int:
         texts.write(given.to, text)
     else:
         print(text, end="")
+    open_ones = sum(one.not_decided for one in gradebook.read(given.grades).students)
+    if open_ones:
+        said = f"{quantity(open_ones, 'figure or text', 'figures or texts')} not graded yet"
+        print(f"{said}: they count 0 points here", file=sys.stderr)
     return 0
 
 

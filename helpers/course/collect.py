@@ -33,7 +33,8 @@ MOST_OF_CLASS = 1 << 33  # bytes of all files in the zip of a class
 MOST_FILES_OF_STUDENT, MOST_FILES = 1_000, 20_000  # in zips
 MOST_DEEP = 6  # folders below a student's
 MOST_NESTED = 3  # zips in zips
-_KEPT = (".ipynb", ".png", ".zip")
+_PICTURES = (".png", ".svg")
+_KEPT = (".ipynb", ".zip", *_PICTURES)
 _TIMESTAMP = "timestamp.txt"  # nbgrader's, beside a notebook
 _OF_SYSTEM = ("__MACOSX", ".ipynb_checkpoints", ".git", ".DS_Store")  # nobody misses these
 
@@ -112,7 +113,7 @@ class Collection:
                 found.append(place)
             elif is_zip and top and not path.name.startswith("."):
                 found += self._named(self._of_class_zip(path), apart=True)
-            elif is_zip or path.suffix.lower() == ".ipynb":
+            elif not path.name.startswith("."):
                 self.remarks.append(f"{path.name} lies in no student's folder, and is left out")
         return found
 
@@ -183,9 +184,11 @@ class Collection:
     # ---- what lies at one place ----
 
     def _of_place(self, place: _Place) -> Iterator[Handed]:
-        student, others, count = place.name, [], 0
+        student, others, count = place.name, list[str](), 0
         for folder, time in self._opened(place):
-            seen, pictures = set(), {}
+            seen, pictures = set(), dict[Path, tuple[str, ...]]()
+            beside: dict[str, list[Path]] = {}  # by the folder in the student's: no notebooks
+            with_notebook = set()
             for path in self._below(folder, student):
                 inside = path.relative_to(folder)
                 if any(part.startswith((".", "__MACOSX")) for part in inside.parts):
@@ -199,18 +202,34 @@ class Collection:
                 elif path.suffix.lower() != ".ipynb":
                     if path.is_file() and path.name != _TIMESTAMP:
                         others.append(str(inside))
+                        if path.suffix.lower() != ".zip":
+                            beside.setdefault(_first(inside), []).append(path)
                 elif len(inside.parts) > MOST_DEEP:
                     self.remarks.append(f"{student}: {inside} lies in too many folders; left out")
                 else:
                     parts = [lab_of(part, self.known) for part in reversed(inside.parts)]
                     lab = next(filter(None, parts), "")
                     seen.add(lab)
+                    with_notebook.add(_first(inside))
                     count += 1
                     stamp = folder / inside.parts[0] / _TIMESTAMP
                     at = self._time(student, path, stamp, time) if place.is_timed else None
                     if path.parent not in pictures:
                         pictures[path.parent] = self._figures(path.parent, folder)
                     yield Handed(student, lab, path, at, pictures[path.parent])
+            shown = {Path(one) for of in pictures.values() for one in of}
+            for first, files in beside.items() if count else ():
+                lost = [
+                    str(path.relative_to(folder))
+                    for path in files
+                    if path not in shown
+                    and (first not in with_notebook or path.suffix.lower() in _PICTURES)
+                ]
+                if lost:
+                    self.remarks.append(
+                        f"{student}: not used, because no notebook lies there: "
+                        f"{texts.first_of(lost, 3)}"
+                    )
             for path in sorted(folder.iterdir()):
                 lab = lab_of(path.name, self.known) if path.is_dir() else ""
                 if lab and lab not in seen and not path.is_symlink():
@@ -242,7 +261,7 @@ class Collection:
         """Return the pictures in a notebook's folder and below; those right in the student's own.
         """
         found = self._below(folder) if folder != root else folder.iterdir()
-        pictures = sorted(path for path in found if path.suffix.lower() == ".png")
+        pictures = sorted(path for path in found if path.suffix.lower() in _PICTURES)
         return tuple(str(p) for p in pictures[:50] if p.is_file() and not p.is_symlink())
 
     def _opened(self, place: _Place) -> Iterator[tuple[Path, float | None]]:
@@ -362,6 +381,11 @@ class _Budget:
 
     bytes: int
     files: int = MOST_FILES
+
+
+def _first(inside: Path) -> str:
+    """Return the first folder of a path in a student's folder, "" for a file right there."""
+    return inside.parts[0] if len(inside.parts) > 1 else ""
 
 
 def is_kept(name: str) -> bool:

@@ -14,6 +14,13 @@ _GREYS = {"pass": "#1b5e20", "budget": "#c79a1b", "missing": "#eeeeee", "not_gra
 _BAD, _WRONG = "#b3412f", "#efb8ae"
 
 
+class Drawn(str):
+    """A drawing, which has escaped its own texts: Jinja2 leaves what has this method as it is."""
+
+    def __html__(self) -> str:
+        return self
+
+
 def _svg(width: float, height: float, parts: Sequence[str], label: str) -> str:
     return (
         f'<svg width="{width:.0f}" height="{height:.0f}" viewBox="0 0 '
@@ -193,40 +200,51 @@ def _ticks(low: float, high: float, logarithmic: bool) -> list[float]:
 
 
 def pairs(
-    rows: Sequence[tuple[str, float, float | None]], first: str, second: str, unit: str
+    rows: Sequence[tuple[str, float, float | None, float]], names: Sequence[str], unit: str
 ) -> str:
-    """Draw two values of each row, as an open and a filled dot on one logarithmic line of its own.
+    """Draw three values of each row on one logarithmic line of its own: the first as an open dot,
+    the second as a full one, and the third, where it is not 0, as a stroke. names: of the three.
     """
-    values = [v for _, a, b in rows for v in (a, b) if v]
+    values = [v for _, *three in rows for v in three if v]
     low, high = min(values) / 1.2, max(values) * 1.2
     left, right = 400, WIDTH - 30
 
     def place(value: float) -> float:
         return left + (right - left) * math.log(value / low) / math.log(high / low)
 
+    def marks(values: Sequence[tuple[float, float | None]], y: float, unit: str) -> list[str]:
+        """values: of each mark, in the order of `names`, where it stands and what it says."""
+        (a, first), (b, second), (c, third) = values
+        stroke = (
+            f'<line x1="{c:.1f}" x2="{c:.1f}" y1="{y - 7}" y2="{y + 7}" stroke="#0b4f8a" '
+            f'stroke-width="3">{_tip(third, unit)}</line>'
+        )
+        full = f'<circle cx="{b:.1f}" cy="{y}" r="5" fill="#333">{_tip(second, unit)}</circle>'
+        ring = (
+            f'<circle cx="{a:.1f}" cy="{y}" r="4.5" fill="none" stroke="{_BAD}" '
+            f'stroke-width="2">{_tip(first, unit)}</circle>'
+        )
+        drawn = ((third, stroke), (second, full), (first, ring))
+        return [mark for value, mark in drawn if value]
+
     parts = []
-    for k, (label, claimed, again) in enumerate(rows):
+    for k, (label, *three) in enumerate(rows):
         y = 34 + 18 * k
         parts.append(_text(left - 10, y + 4, label, "end"))
         parts.append(f'<line x1="{left}" x2="{right}" y1="{y}" y2="{y}" stroke="#eee"/>')
-        if again:
-            parts.append(
-                f'<circle cx="{place(again):.1f}" cy="{y}" r="5" '
-                f'fill="#333"><title>{again:.4g} {unit}</title></circle>'
-            )
-        parts.append(
-            f'<circle cx="{place(claimed):.1f}" cy="{y}" r="4.5" fill="none" stroke="{_BAD}" '
-            f'stroke-width="2"><title>{claimed:.4g} {unit}</title></circle>'
-        )
+        parts += marks([(place(value) if value else 0.0, value) for value in three], y, unit)
     bottom = 34 + 18 * len(rows)
     for k in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1):
         parts.append(_text(place(10.0**k), bottom + 10, f"{10.0**k:,.{max(-k, 0)}f}", "middle"))
     parts.append(_text(right, bottom + 24, f"{unit}, a logarithmic axis", "end", "#555"))
-    parts.append(
-        f'<circle cx="{left + 6}" cy="12" r="4.5" fill="none" stroke="{_BAD}" stroke-width="2"/>'
-        + _text(left + 16, 16, first)
-    )
-    parts.append(
-        f'<circle cx="{left + 106}" cy="12" r="5" fill="#333"/>' + _text(left + 116, 16, second)
-    )
-    return _svg(WIDTH, bottom + 30, parts, f"{first} beside {second}")
+    key = [any(row[k] for row in rows) and 1.0 for k in (1, 2, 3)]
+    starts = [10 + 200 * k for k in range(3)]
+    parts += marks([(x, is_drawn or None) for x, is_drawn in zip(starts, key, strict=True)], 12, "")
+    for x, name, is_drawn in zip(starts, names, key, strict=True):
+        if is_drawn:
+            parts.append(_text(x + 12, 16, name))
+    return _svg(WIDTH, bottom + 30, parts, " beside ".join(names))
+
+
+def _tip(value: float | None, unit: str) -> str:
+    return f"<title>{value:.4g} {unit}</title>" if value and unit else ""

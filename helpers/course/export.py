@@ -14,7 +14,7 @@ from typing import Any
 
 from helpers import labs
 from helpers.course import gradebook, grades, texts
-from helpers.course.gradebook import Account, Gradebook
+from helpers.course.gradebook import Account, Extra, Gradebook, Row
 
 COLUMNS = (
     "student", "name", "section", "lab", "exercise", "status", "points", "maximum", "days_late",
@@ -25,7 +25,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv(folder: Path) -> str:
-    """Return all exercises of all students, a line each. What could not be graded has no points."""
+    """Return all exercises, figures and texts of all students, a line each, those of labs that are
+    held, too. What could not be graded, and what nobody has decided, has no points.
+    """
     rows = []
     for account in gradebook.read(folder).students:
         who = {"student": account.student.student, "name": account.student.name}
@@ -37,17 +39,21 @@ def csv(folder: Path) -> str:
                 "points": row.points, "maximum": row.maximum, "days_late": row.days,
                 "comment": row.comment,
                 "message": " ".join(result.get("messages", []))[:500],
-                "figures": "; ".join(
-                    p for claim in result.get("figures", []) for p in claim["problems"]
-                )[:500],
             }
             rows.append({**result, **who, **own})
         for extra in account.extras:
             rows.append(
                 {**who, "lab": extra.lab, "exercise": extra.what, "status": "by hand",
-                 "points": extra.points, "maximum": extra.maximum, "comment": extra.comment}
-            )
+                 "points": extra.points, "maximum": extra.maximum, "comment": extra.comment,
+                 "figures": "; ".join(_problems(extra))[:500]}
+            )  # fmt: skip
     return _table(COLUMNS, [[row.get(column) for column in COLUMNS] for row in rows])
+
+
+def _problems(extra: Extra) -> list[str]:
+    """Return what does not hold in the records of a figure."""
+    claims = [one.get("claim") or {} for one in extra.pictures]
+    return [problem for claim in claims for problem in claim.get("problems", [])]
 
 
 def canvas(folder: Path) -> str:
@@ -62,7 +68,7 @@ def canvas(folder: Path) -> str:
     rows: list[list[Any]] = [["Points Possible", "", "", "", "", *possible]]
     for account in _listed(book):
         who = account.student
-        points = [_of_lab(account, lab) for lab in labs_of]
+        points = [_of_lab(book, account, lab) for lab in labs_of]
         rows.append([who.shown, who.id, who.student, who.student, who.section, *points])
     return _table([*head, *(_column(book, lab) for lab in labs_of)], rows)
 
@@ -82,7 +88,7 @@ def moodle(folder: Path) -> str:
         who = account.student
         row: list[Any] = [who.student, who.shown, who.email]
         for lab in labs_of:
-            row += [_of_lab(account, lab), _feedback(account, lab)]
+            row += [_of_lab(book, account, lab), _feedback(book, account, lab)]
         rows.append(row)
     return _table(head, rows)
 
@@ -100,30 +106,38 @@ def _labs(book: Gradebook) -> list[str]:
     return list(dict.fromkeys(lab for lab, _ in book.exercises))
 
 
-def _of_lab(account: Account, lab: str) -> float | str:
-    """Return the points of a lab; "" where one of its exercises could not be graded."""
-    mine = [row.points for row in account.rows if row.lab == lab]
-    if any(points is None for points in mine):
+def _of_lab(book: Gradebook, account: Account, lab: str) -> float | str:
+    """Return the points of a lab; "" where one of its exercises could not be graded, and where the
+    lab is held.
+    """
+    mine = account.of_lab(lab)
+    if book.policy.lab(lab).held or any(one in account.rows and one.points is None for one in mine):
         return ""
-    extras = (one.points or 0.0 for one in account.extras if one.lab == lab)
-    return round(sum(points or 0.0 for points in mine) + sum(extras), 2)
+    return round(sum(one.points or 0.0 for one in mine), 2)
 
 
 def _possible(book: Gradebook, lab: str) -> float:
-    """Return the most points of a lab, with what is given by hand; figures come on top."""
+    """Return the most points of a lab, the same for all."""
     counts = book.policy.lab(lab)
     sums = [sum(r.maximum for r in one.rows if r.lab == lab) for one in book.students]
-    return max(sums, default=0.0) + counts.weight * sum(counts.by_hand.values())
+    return max(sums, default=0.0) + counts.weight * sum(counts.by_people.values())
 
 
-def _feedback(account: Account, lab: str) -> str:
+def _feedback(book: Gradebook, account: Account, lab: str) -> str:
+    if book.policy.lab(lab).held:
+        return ""
     rows = [row for row in account.rows if row.lab == lab]
     parts = [f"{row.exercise}: {row.status}" for row in rows]
     if all(row.status == gradebook.MISSING for row in rows):
         parts = ["not handed in"]
-    parts += [row.comment for row in account.rows if row.lab == lab and row.comment]
-    parts += [one.comment for one in account.extras if one.lab == lab and one.comment]
-    return "; ".join(parts)
+    extras = [one for one in account.extras if one.lab == lab]
+    parts += [
+        f"{one.what}: " + ("not graded yet" if one.points is None else f"{one.points:g}")
+        for one in extras
+        if one.maximum
+    ]
+    said: list[Row | Extra] = [*rows, *extras]
+    return "; ".join([*parts, *(one.comment for one in said if one.comment)])
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -148,13 +162,15 @@ def gradescope(folder: Path, student: str) -> str:
     """Return results.json for one student. Raises grades.GradesError where nothing of that student
     is there.
     """
-    account = gradebook.read(folder).account(student)
-    mine = []
-    for row in account.rows:
-        if row.result is not None:
-            points = {"points": row.points, "maximum": row.maximum, "comment": row.comment}
-            mine.append({**row.shown, **points})
-    return json.dumps(gradescope_results(mine), indent=1) + "\n"
+    book = gradebook.read(folder)
+    account = book.account(student)
+    mine = [
+        {**row.shown, "points": row.points, "maximum": row.maximum, "comment": row.comment}
+        for row in account.rows
+        if row.result is not None and not book.policy.lab(row.lab).held
+    ]
+    extras = [one for one in account.extras if not book.policy.lab(one.lab).held]
+    return json.dumps(gradescope_results(mine, extras), indent=1) + "\n"
 
 
 def words(result: Mapping[str, Any]) -> str:
@@ -164,8 +180,12 @@ def words(result: Mapping[str, Any]) -> str:
     return "\n".join(filter(None, [*result["messages"], *more]))
 
 
-def gradescope_results(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return results in the form that Gradescope documents: a test for each exercise."""
+def gradescope_results(
+    results: Sequence[Mapping[str, Any]], extras: Sequence[Extra] = ()
+) -> dict[str, Any]:
+    """Return results in the form that Gradescope documents: a test for each exercise, and one for
+    each figure or text that people grade.
+    """
     tests = []
     for result in results:
         text = words(result)
@@ -188,6 +208,13 @@ def gradescope_results(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 },
             }
         )
+    for one in extras:
+        said = one.comment or ("not graded yet" if one.points is None else "")
+        tests.append(
+            {"score": float(one.points or 0.0), "max_score": float(one.maximum),
+             "name": f"{one.lab} {one.what}", "output": said[:20_000], "output_format": "text",
+             "visibility": "visible"}
+        )  # fmt: skip
     return {
         "output": "Each exercise was compiled from the text of its cell; nothing "
         "else of the notebook was run.",
@@ -199,8 +226,8 @@ def gradescope_results(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def nbgrader(folder: Path, database: str) -> int:
-    """Put the points into nbgrader's gradebook, as the score of the cell that has the exercise's
-    name; how many.
+    """Put the points of exercises into nbgrader's gradebook, as the score of the cell that has the
+    exercise's name; how many. It has no cells for figures and texts.
 
     The assignment is the lab. Its cells come from `release --nbgrader` and nbgrader's own
     generate_assignment. Raises grades.GradesError where nbgrader is missing, or does not know an
@@ -220,7 +247,13 @@ def nbgrader(folder: Path, database: str) -> int:
             "generate_assignment and autograde first"
         )
     written = 0
-    every = [row for one in gradebook.read(folder).students for row in one.rows]
+    counted = gradebook.read(folder)
+    every = [
+        row
+        for one in counted.students
+        for row in one.rows
+        if not counted.policy.lab(row.lab).held
+    ]
     with Database(address) as book:
         for row in every:
             result = row.result

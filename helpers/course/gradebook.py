@@ -9,14 +9,14 @@ found, what the clock takes away, what an instructor decided.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from helpers import exercises, labs
-from helpers.course import decisions, grades, policy, roster, texts, times, writing
+from helpers.course import decisions, grades, pictures, policy, roster, texts, times, writing
 from helpers.course.decisions import Decision
 from helpers.course.policy import GroupFound, Policy
 from helpers.course.roster import Names, Student
@@ -29,7 +29,7 @@ MISSING = "missing"  # the status of what was not handed in
 class Row:
     """One exercise of one student. lab: its number; points: what counts, with its weight, None for
     what could not be graded; maximum: with its weight, too; earned: of the verdict alone; share:
-    what the clock left; days: that it was late.
+    what the clock left; days: that it was late; most: points before the weight.
     """
 
     student: str
@@ -44,6 +44,12 @@ class Row:
     decision: Decision | None = None
     result: Mapping[str, Any] | None = None
     groups: tuple[GroupFound, ...] = ()
+    most: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """What it is called in decisions."""
+        return self.exercise
 
     @property
     def comment(self) -> str:
@@ -68,21 +74,34 @@ class Row:
 
 @dataclass(frozen=True)
 class Extra:
-    """Points that no grader gives: of a figure, or of a written answer. what: its name; points:
-    None until somebody has decided.
+    """Points that no grader gives: of a figure, of predictions, or of a written answer. what: its
+    name; points: with the lab's weight, None until somebody has decided, 0 where nothing was handed
+    in; maximum: with the weight, too; most: before it; pictures: that answer a figure.
     """
 
     lab: str
     what: str
     points: float | None
     maximum: float
-    comment: str = ""
+    decision: Decision | None = None
+    most: float = 0.0
+    pictures: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What it is called in decisions."""
+        return self.what
+
+    @property
+    def comment(self) -> str:
+        """The instructor's words."""
+        return self.decision.comment if self.decision else ""
 
 
 @dataclass(frozen=True)
 class Account:
     """A student with all rows. listed: whether the roster has the name; writing: what was written
-    beside the exercises, by the lab's number.
+    beside the exercises, by the lab's number; others: pictures that answer no expected figure.
     """
 
     student: Student
@@ -90,25 +109,37 @@ class Account:
     extras: tuple[Extra, ...] = ()
     listed: bool = True
     writing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    others: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+
+    def of_lab(self, lab: str) -> list[Row | Extra]:
+        """Return all that counts in a lab."""
+        return [one for one in self.all if one.lab == lab]
 
     @property
-    def _all(self) -> list[Row | Extra]:
+    def all(self) -> list[Row | Extra]:
+        """All that counts: rows and extras."""
         return [*self.rows, *self.extras]
 
     @property
     def points(self) -> float:
         """The sum of what counts."""
-        return sum(one.points or 0.0 for one in self._all)
+        return sum(one.points or 0.0 for one in self.all)
 
     @property
     def maximum(self) -> float:
-        """The most that can be had; what could not be graded, or is not decided, is not in it."""
-        return sum(one.maximum for one in self._all if one.points is not None)
+        """The most that can be had; an exercise that could not be graded is not in it."""
+        graded = sum(row.maximum for row in self.rows if row.points is not None)
+        return graded + sum(one.maximum for one in self.extras)
 
     @property
     def not_graded(self) -> int:
         """Exercises that could not be graded."""
         return sum(one.points is None for one in self.rows)
+
+    @property
+    def not_decided(self) -> int:
+        """Figures and texts that nobody has decided about; they count as 0."""
+        return sum(one.points is None for one in self.extras)
 
 
 @dataclass(frozen=True)
@@ -128,16 +159,32 @@ class Gradebook:
         raise grades.GradesError(f"there are no results of {name!r}, and no row of the roster")
 
 
-def names_in(account: Account, lab: str) -> list[str]:
-    """Return what can be decided in a lab of a student: exercises, figures, what was written, and
-    what was decided before.
+def names_in(account: Account, lab: str) -> dict[str, float]:
+    """Return what can be decided in a lab of a student, and the most points of it: exercises,
+    figures, what was written, and cells, which get words alone.
     """
-    rows = [row for row in account.rows if row.lab == lab]
-    figures = [one["file"] for row in rows for one in (row.result or {}).get("figures", [])]
-    cells = [one["cell"] for one in account.writing.get(lab, {}).get("written", [])]
-    before = [one.what for one in account.extras if one.lab == lab]
-    names = [*(row.exercise for row in rows), *figures, *writing.KINDS, *cells, *before]
-    return list(dict.fromkeys(filter(None, names)))
+    cells = [one["cell"] for one in account.writing.get(lab, {}).get("written", []) if one["cell"]]
+    return {**dict.fromkeys(cells, 0.0), **{one.name: one.most for one in account.of_lab(lab)}}
+
+
+def most_of(account: Account, lab: str, name: str) -> float:
+    """Return the most points of something that can be decided in a lab of a student; 0 of the lab
+    itself, "". Raises grades.GradesError.
+    """
+    who, known = account.student.student, sorted({row.lab for row in account.rows})
+    if lab not in known:
+        raise grades.GradesError(f"{who} has no lab {lab}; there are: {', '.join(known)}")
+    names = names_in(account, lab)
+    if name and name not in names:
+        there = ", ".join(names)
+        raise grades.GradesError(f"{who} has no {name!r} in lab {lab}; there are: {there}")
+    return names.get(name, 0.0)
+
+
+def check_points(name: str, points: float, most: float) -> None:
+    """Raise grades.GradesError for points that cannot be given."""
+    if not 0 <= points <= most:
+        raise grades.GradesError(f"{points:g} points for {name}: they must be from 0 to {most:g}")
 
 
 def keep(
@@ -227,9 +274,11 @@ def read(folder: Path) -> Gradebook:
             if student.student in names or not listed or (lab, name) in own
         )
         beside = _writing(folder / student.student) if own else {}
-        extras = _extras(student.student, own, counts, decided, beside)
+        shown = _pictures(folder / student.student, counts) if own else {}
+        extras = _extras(student.student, counts, decided, beside, shown)
+        others = {lab: of[""] for lab, of in shown.items() if of.get("")}
         is_listed = not listed or student.student in names
-        accounts.append(Account(student, rows, extras, is_listed, beside))
+        accounts.append(Account(student, rows, extras, is_listed, beside, others))
     return Gradebook(tuple(accounts), tuple(wanted), counts, run)
 
 
@@ -237,6 +286,15 @@ def _writing(folder: Path) -> dict[str, Mapping[str, Any]]:
     """Return what a student wrote beside the exercises, by the lab's number."""
     found = {path.parent.name: writing.load(path.parent) for path in folder.glob("*/.writing.json")}
     return {labs.number(lab): one for lab, one in sorted(found.items()) if one is not None}
+
+
+def _pictures(folder: Path, counts: Policy) -> dict[str, dict[str, list[Mapping[str, Any]]]]:
+    """Return the pictures of a student by the lab's number and the figure that they answer."""
+    found: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
+    for path in sorted(folder.glob(f"*/{pictures.FILE}")):
+        lab = labs.number(path.parent.name)
+        found[lab] = pictures.answers(pictures.load(path.parent), counts.lab(lab).figures)
+    return found
 
 
 def _wanted(counts: Policy, mine: Mapping[str, Mapping[tuple[str, str], Any]]) -> list:
@@ -275,7 +333,7 @@ def _row(
     weighted = None if points is None else points * of_lab.weight
     groups = of_lab.groups(result) if result is not None else ()
     return Row(student, lab, name, status, weighted, maximum * of_lab.weight, earned, share, days,
-               decision, result, groups)
+               decision, result, groups, maximum)
 
 
 def with_days(counts: Policy, student: str, lab: str, decision: Decision | None) -> Policy:
@@ -288,39 +346,31 @@ def with_days(counts: Policy, student: str, lab: str, decision: Decision | None)
 
 def _extras(
     student: str,
-    own: Mapping[tuple[str, str], Mapping[str, Any]],
     counts: Policy,
     decided: Mapping[decisions.Key, Decision],
     beside: Mapping[str, Mapping[str, Any]],
+    shown: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]],
 ) -> tuple[Extra, ...]:
-    """Return the figures that were handed in, predictions and texts, where the course gives points
-    for them, and all else that was decided beside the exercises.
+    """Return the figures, predictions and texts for which the course gives points, the same for all
+    students, and whatever else was said of something beside the exercises.
     """
-    found = {(lab.number, what): most for lab in counts.labs for what, most in lab.by_hand.items()}
-    # Nothing was handed in that somebody could read.
-    nothing = {(lab, what) for lab, what in found if not writing.has(beside.get(lab, {}), what)}
-    for (lab, _), result in own.items():
-        for claim in result.get("figures", []) if counts.rubric else []:
-            found[lab, claim["file"]] = sum(counts.rubric.values())
+    found = {(of.number, what): most for of in counts.labs for what, most in of.by_people.items()}
+    known = set(found)
     for who, lab, of in decided:
-        known = of in exercises.names() or not of
-        if who == student and not known:
+        if who == student and of and of not in exercises.names():
             found.setdefault((lab, of), 0.0)
     extras = []
-    for (lab, what), most in sorted(found.items()):
+    for (lab, what), most in found.items():
         decision = decided.get((student, lab, what))
+        mine = tuple(shown.get(lab, {}).get(what, ()))
         points = decision.points if decision else None
-        points = 0.0 if points is None and (lab, what) in nothing else points
+        # Nothing was handed in that somebody could look at.
+        is_there = mine or writing.has(beside.get(lab, {}), what)
+        if (points is None and not is_there) or (lab, what) not in known:
+            points = 0.0
         weight = counts.lab(lab).weight
-        extras.append(
-            Extra(
-                lab,
-                what,
-                None if points is None else points * weight,
-                max(most, points or 0.0) * weight,
-                decision.comment if decision else "",
-            )
-        )
+        weighted = None if points is None else points * weight
+        extras.append(Extra(lab, what, weighted, most * weight, decision, most, mine))
     return tuple(extras)
 
 

@@ -83,18 +83,23 @@ def seed_of(folder: Path, given: int | None = None) -> int:
         return kept
     folder.mkdir(parents=True, exist_ok=True)
     seed = secrets.randbits(48) if given is None else given
-    part = folder / f".seed.{os.getpid()}"
+    write_secret(path, str(seed))
+    return seed_of(folder, given)
+
+
+def write_secret(path: Path, text: str) -> None:
+    """Write a file that others cannot read; of two programs that begin together one is first."""
+    part = path.with_name(f"{path.name}.{os.getpid()}")
     with os.fdopen(
         os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
     ) as file:
-        file.write(str(seed))
+        file.write(text)
     try:
-        os.link(part, path)  # of two graders that begin together one is first
+        os.link(part, path)
     except FileExistsError:
-        return seed_of(folder, given)
+        return
     finally:
         part.unlink()
-    return seed
 
 
 def save(path: Path, result: Mapping[str, Any]) -> None:
@@ -106,6 +111,13 @@ def save(path: Path, result: Mapping[str, Any]) -> None:
         raise GradesError(
             f"{path} cannot be written ({error.strerror}); give a folder that can be by --to"
         ) from None
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file, at once or not at all."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part.write_bytes(data)
+    part.replace(path)
 
 
 def load(path: Path) -> dict[str, Any] | None:

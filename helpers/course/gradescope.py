@@ -62,7 +62,7 @@ cd "$here" && HALO_CACHE="$here/.cache" LAB_DEVICE=simulator \\
     "$base/submission" "$base/results/results.json"
 """
 _LEFT_OUT = ("comm", "ipykernel", "ipython", "jupyter-client", "jupyterlab", "kernel-tuner",
-             "nbclient", "nbformat", "pygments", "scipy")
+             "nbclient", "nbformat", "scipy")
 _FOLDERS = ("helpers", "kernels", "data")
 _KEPT = (".py", ".cu", ".cuh", ".cpp", ".h", ".hpp", ".json", ".csv", ".npz", ".npy", ".gz", ".md",
          ".txt", ".bin", ".idx", ".png")

@@ -10,8 +10,6 @@ is left of a student whose answers have taken longer than a student may take.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
 import platform
 import tempfile
 import threading
@@ -24,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises, kernel_cells, kernels, labs
-from helpers.bench import png
 from helpers.course import (
     CourseError,
     box,
@@ -32,6 +29,7 @@ from helpers.course import (
     gpu,
     grades,
     judge,
+    pictures,
     python_answers,
     texts,
     workers,
@@ -159,7 +157,7 @@ def grade(
         result = _chosen(results, plan.policy)
         counts[result["status"]] = counts.get(result["status"], 0) + 1
         grades.save(grades.place(to, student, lab, name), result)
-    _claims(answers, to)
+    _figures(answers, to, plan)
     _writing(answers, to)
     own = {**_ladders_before(to), **_ladders(answers, to, plan)} if ladders else {}
     about = _about(plan, counts, len(tasks), done, time.monotonic() - began, own)
@@ -178,8 +176,12 @@ def _chosen(results: list[dict[str, Any]], policy: Policy) -> dict[str, Any]:
         worth = policy.share_of_points(one) * share
         return worth if policy.take == "best" else 0.0, one["submitted"]
 
-    best = max(range(len(results)), key=lambda k: worth(results[k]))
-    return {**results[best], "attempts": len(results)}
+    best = max(results, key=worth)
+    if len(results) == 1:
+        return {**best, "attempts": 1}
+    said = f"{len(results)} notebooks have an answer; that of {best['notebook']} counts."
+    note = " ".join(filter(None, [best["note"], said]))
+    return {**best, "note": note, "attempts": len(results)}
 
 
 def _is_final(result: Mapping[str, Any]) -> bool:
@@ -231,40 +233,67 @@ def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict
         "text_sha256": grades.sha256(answer.text), "seed": plan.seed,
         "grader": grades.grader_version(), "text": answer.text[:65_536],
         "cell": answer.by, "notebook": texts.line(answer.notebook), "note": answer.note,
-        "submitted": answer.submitted, "figures": [],
+        "submitted": answer.submitted,
     }
     return {**found, **own}
 
 
-def _claims(answers: Sequence[Answer], to: Path) -> None:
-    """Check the figures of each lab that was handed in, against what was counted again; into
-    every result of the lab.
+def _figures(answers: Sequence[Answer], to: Path, plan: Plan) -> None:
+    """Keep the pictures of each lab that was handed in, and check the records in them against what
+    was counted again.
     """
     handed: dict[tuple[str, str], list[Answer]] = {}
     for answer in answers:
-        if answer.figures:
-            handed.setdefault((answer.student, answer.lab), []).append(answer)
+        handed.setdefault((answer.student, answer.lab), []).append(answer)
+    every: list[str] = []
     for (student, lab), mine in handed.items():
-        found = {a.exercise: grades.load(grades.place(to, student, lab, a.exercise)) for a in mine}
-        known = {
-            getattr(exercises.find(name), "cell_name", name): _again(result)
-            for name, result in found.items()
-            if result is not None
-        }
-        claims = []
-        for path in dict.fromkeys(path for answer in mine for path in answer.figures):
-            about = {"file": texts.line(Path(path).name), "picture": _kept_picture(Path(path), to)}
-            try:
-                claim = figures.check(figures.claimed(Path(path)), known)
-            except figures.ClaimError as error:
-                claim = {"rows": [], "problems": [str(error)]}
-            except Exception as error:  # one student's file must not stop the others
-                said = f"{about['file']} cannot be checked ({type(error).__name__})"
-                claim = {"rows": [], "problems": [said]}
-            claims.append({**claim, **about})
-        for name, result in found.items():
-            if result is not None:
-                grades.save(grades.place(to, student, lab, name), {**result, "figures": claims})
+        mine = sorted(mine, key=lambda one: one.submitted, reverse=True)
+        files = [Path(path) for path in dict.fromkeys(p for one in mine for p in one.figures)]
+        books = [Path(path) for path in dict.fromkeys(one.source for one in mine if one.source)]
+        found = pictures.of_lab(books, files, to)
+        records = [_record(to, one) for one in found]
+        known = _known(mine, to) if any(records) else {}
+        for one, record in zip(found, records, strict=True):
+            one["claim"] = _claim(record, one["name"], known)
+        every += [one["picture"] for one in found if one["picture"]]
+        if found or (to / student / lab / pictures.FILE).exists():
+            grades.save(to / student / lab / pictures.FILE, {"pictures": found})
+    pictures.look_at(to, plan.level, every)
+
+
+def _known(mine: Sequence[Answer], to: Path) -> dict[str, figures.Again]:
+    """Return what was found of the kernels of a student's lab, by the names of their cells."""
+    found = {}
+    for one in mine:
+        result = grades.load(grades.place(to, one.student, one.lab, one.exercise))
+        if result is not None:
+            exercise = exercises.find(one.exercise)
+            found[getattr(exercise, "cell_name", one.exercise)] = _again(result)
+    return found
+
+
+def _record(to: Path, picture: Mapping[str, Any]) -> dict[str, Any] | figures.ClaimError | None:
+    """Return the record in a picture, or what is wrong with it; None where it has none."""
+    if not picture["picture"].endswith(".png"):
+        return None
+    try:
+        return figures.claimed(to / grades.FIGURES / picture["picture"], picture["name"])
+    except figures.ClaimError as error:
+        return error
+
+
+def _claim(
+    record: dict[str, Any] | figures.ClaimError | None,
+    name: str,
+    known: Mapping[str, figures.Again],
+) -> dict[str, Any] | None:
+    """Return what a record claims beside what is known, None where there is no record."""
+    if record is None or isinstance(record, figures.ClaimError):
+        return None if record is None else {"rows": [], "problems": [str(record)]}
+    try:
+        return figures.check(record, known)
+    except Exception as error:  # one student's file must not stop the others
+        return {"rows": [], "problems": [f"{name} cannot be checked ({type(error).__name__})"]}
 
 
 def _writing(answers: Sequence[Answer], to: Path) -> None:
@@ -288,24 +317,6 @@ def _again(result: Mapping[str, Any]) -> figures.Again:
     right = result["status"] in ("pass", "budget", "not_graded")
     sha256, gpu = kernels.code_sha256(text), str(result.get("gpu", ""))
     return figures.Again(result.get("totals", {}), sha256, right, gpu)
-
-
-def _kept_picture(path: Path, to: Path) -> str:
-    """Keep a figure's bytes beside the grades; its name there, "" for one that is too large."""
-    try:
-        data = path.read_bytes() if path.stat().st_size <= figures.MOST_FILE else b""
-    except OSError:
-        return ""
-    if not data.startswith(png.SIGNATURE):
-        return ""
-    name = hashlib.sha256(data).hexdigest()
-    place = to / grades.FIGURES / name
-    if not place.exists():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        part = place.with_name(f"{name}.{os.getpid()}.part")
-        part.write_bytes(data)
-        part.replace(place)
-    return name
 
 
 def _ladders_before(to: Path) -> dict[str, Any]:

@@ -201,25 +201,30 @@ def ratios(record: Mapping[str, Any]) -> list[str]:
 
 
 def bounds(record: Mapping[str, Any]) -> list[str]:
-    """Tell times in which the claimed device cannot move the arrays of the launch. What its L2
-    cache holds need not be moved.
-    """
-    claimed = record.get("device")
-    bandwidth = claimed.get("dram_bandwidth") if isinstance(claimed, dict) else None
-    l2 = claimed.get("l2_bytes") if isinstance(claimed, dict) else None
-    if not _is_number(bandwidth) or not _is_number(l2) or not bandwidth:
-        return []
+    """Tell times in which the claimed device cannot move the arrays of the launch."""
     found = []
     for row, timing in timings(record):
-        moved = least_bytes(row)
-        least = 1e3 * max(0.0, moved - l2) / bandwidth  # type: ignore[operator]
+        least = bound_ms(record, row)
         said = median(samples_of(timing))
         if said < least:
             found.append(
-                f"{str(row.get('series'))[:100]}: {said:.3g} ms, but to move its {moved:,} bytes "
-                f"takes at least {least:.3g} ms on {str(claimed.get('name'))[:100]}"  # type: ignore[union-attr]
+                f"{str(row.get('series'))[:100]}: {said:.3g} ms, but to move its "
+                f"{least_bytes(row):,} bytes takes at least {least:.3g} ms on "
+                f"{str(record['device'].get('name'))[:100]}"
             )
     return found
+
+
+def bound_ms(record: Mapping[str, Any], row: Mapping[str, Any]) -> float:
+    """Return the least time of a launch on the claimed device, in ms; 0 where nothing is known.
+    What the device's L2 cache holds need not be moved.
+    """
+    device = record.get("device")
+    bandwidth = device.get("dram_bandwidth") if isinstance(device, dict) else None
+    l2 = device.get("l2_bytes") if isinstance(device, dict) else None
+    if not _is_number(bandwidth) or not _is_number(l2) or bandwidth <= 0:  # type: ignore[operator]
+        return 0.0
+    return 1e3 * max(0.0, least_bytes(row) - l2) / bandwidth  # type: ignore[operator]
 
 
 def least_bytes(row: Mapping[str, Any]) -> int:

@@ -41,10 +41,13 @@ deadline = 2026-10-05T18:00:00
 [labs.101.by_hand]           # points that an instructor gives, by `override`
 predictions = 2
 written = 3                  # texts that a student has added or changed
+[labs.101.figures]           # figures that each student hands in, and their points
+"101_sizes" = 3              # the name of a file, of a cell (its id), or a tag of the cell
 [labs.103]
 # column = "Puzzles (4711)"  # its name in the tables for Canvas and Moodle; else "Lab 103"
 deadline = 2026-10-12T18:00:00
 weight = 2                   # its points count twice
+held = true                  # students and other systems get no points of it yet
 [labs.103.points]            # of exercises; else those of the exercise itself
 squares = 1
 transpose = 3
@@ -57,7 +60,7 @@ name = "larger blocks"
 weight = 1
 hidden = true                # students read whether these are right, and nothing else of them
 
-[rubric]                     # of each figure that is handed in, by hand: what, and how many points
+[rubric]                     # what figures are graded by: each a key on the page of figures
 "axes have names and units" = 1
 "the claim is what the numbers say" = 2
 
@@ -131,8 +134,9 @@ class GroupFound:
 class Lab:
     """A lab of the course. deadline: in the zone of the course if it has none of its own; points:
     by exercise; cases: groups of cases by exercise. A case is one of the first group that has it.
-    by_hand: the most points for "predictions" and what is "written"; column: its name in the
-    tables for Canvas and Moodle.
+    by_hand: the most points for "predictions" and what is "written"; figures: those of each figure
+    that is expected; column: its name in the tables for Canvas and Moodle; held: whether students
+    and other systems get no points of it yet.
     """
 
     number: str
@@ -142,6 +146,13 @@ class Lab:
     cases: Mapping[str, tuple[Group, ...]] = field(default_factory=dict)
     by_hand: Mapping[str, float] = field(default_factory=dict)
     column: str = ""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    held: bool = False
+
+    @property
+    def by_people(self) -> Mapping[str, float]:
+        """The most points of all that no grader judges."""
+        return {**self.figures, **self.by_hand}
 
     def groups(self, result: Mapping[str, Any]) -> tuple[GroupFound, ...]:
         """Return the groups of an exercise that cases of a result are in."""
@@ -160,7 +171,7 @@ class Lab:
 @dataclass(frozen=True)
 class Policy:
     """How a course counts. labs: none for those that were handed in; extensions: days, by student
-    and lab; rubric: points by what a figure is judged by; zone: None for that of this computer.
+    and lab; rubric: points by what figures are graded by; zone: None for that of this computer.
     """
 
     title: str = ""
@@ -276,7 +287,7 @@ def _zone(name: Any) -> ZoneInfo | None:
 def _lab(number: str, given: Any) -> Lab:
     if not isinstance(given, dict):
         raise PolicyError(f"labs.{number} = {given!r}; write a table, [labs.{number}]")
-    names = ("column", "deadline", "weight", "points", "cases", "by_hand")
+    names = ("column", "deadline", "weight", "points", "cases", "by_hand", "figures", "held")
     _known(f"[labs.{number}]", given, names)
     mine = exercises_of(number)
     if not mine:
@@ -288,6 +299,15 @@ def _lab(number: str, given: Any) -> Lab:
     _known(f"[labs.{number}.cases]", cases, mine)
     by_hand = _table(given, "by_hand")
     _known(f"[labs.{number}.by_hand]", by_hand, writing.KINDS)
+    figures = _table(given, "figures")
+    for name in figures:
+        if not name or name in (*mine, *writing.KINDS):
+            raise PolicyError(
+                f"[labs.{number}.figures] has {name!r}; write the name of a figure's file or cell"
+            )
+    held = given.get("held", False)
+    if not isinstance(held, bool):
+        raise PolicyError(f"labs.{number}.held = {held!r}; it must be true or false")
     deadline = given.get("deadline")
     if deadline is not None and not isinstance(deadline, datetime):
         raise PolicyError(
@@ -302,6 +322,8 @@ def _lab(number: str, given: Any) -> Lab:
         {name: _groups(f"labs.{number}.cases.{name}", name, made) for name, made in cases.items()},
         {what: _number(f"labs.{number}.by_hand.{what}", n) for what, n in by_hand.items()},
         str(given.get("column", f"Lab {number}")),
+        {name: _number(f"labs.{number}.figures.{name}", n) for name, n in figures.items()},
+        held,
     )
 
 

@@ -3,7 +3,7 @@
     report.write(Path("grades"), Path("report"))
     report/index.html             the class, for the instructors
     report/writing.html           predictions and texts, with points to give
-    report/figures.html           figures that were handed in, with points to give
+    report/figures.html           figures that were handed in, by question; pages in figures/
     report/similar.html           answers that are alike
     report/students/STUDENT.html  one student's own results: safe to hand out
     report/grades.csv
@@ -15,29 +15,32 @@ what was measured or counted again.
 
 from __future__ import annotations
 
-import base64
 import math
 import shlex
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises, labs
+from helpers import exercises
 from helpers.course import (
     CourseError,
     drawings,
     export,
     gradebook,
     grades,
+    questions,
     similarity,
     texts,
     writing,
 )
-from helpers.course.gradebook import Account, Extra, Gradebook
+from helpers.course.gradebook import Account, Gradebook
 
 WORDS = {
     "pass": "right, within its budget", "budget": "right, over its budget",
-    "wrong": "wrong values", "finding": "a fault was found",
+    "wrong": "does not pass", "finding": "a fault was found",
     "compile": "does not compile", "refused": "no answer, or refused", "time": "took too long",
     "memory": "took too much memory",
     "crash": "crashed", "not_begun": "not begun", "not_graded": "not graded",
@@ -46,8 +49,6 @@ WORDS = {
 MARKS = {"pass": "✓", "budget": "≈", "not_begun": "–", "not_graded": "?", "missing": "·"}
 OTHER = "✗"
 PAGES = Path(__file__).parent / "pages"
-MOST_PICTURE = 3 << 20  # bytes of a figure that a page shows
-MOST_ROWS = 12  # of the times of a figure: those that differ most stand first
 
 
 class NoTemplates(CourseError, RuntimeError):
@@ -59,50 +60,45 @@ def write(folder: Path, to: Path) -> int:
     book = gradebook.read(folder)
     results = [row.result for one in book.students for row in one.rows if row.result is not None]
     alike = similarity.groups(results)
-    claims = _all_claims(book, folder)
     (to / "students").mkdir(parents=True, exist_ok=True)
     for account in book.students:
         page = student_page(account, book)
         texts.write(to / "students" / f"{account.student.student}.html", page)
-    counts = {"figures": len(claims), "similar": len(alike)}
-    texts.write(to / "index.html", _class(book, results, counts))
-    rubric = list(book.policy.rubric.items())
-    figures = _render("figures.html", title="Figures", claims=claims, rubric=rubric)
-    texts.write(to / "figures.html", figures)
+    pages = _figures(book, folder, to)
+    texts.write(to / "index.html", _class(book, results, len(alike)))
     read = _all_writing(book, folder)
-    texts.write(to / "writing.html", _render("writing.html", title="Written", written=read))
-    texts.write(to / "similar.html", _render("similar.html", title="Alike", groups=alike))
+    texts.write(to / "writing.html", render("writing.html", title="Written", written=read))
+    texts.write(to / "similar.html", render("similar.html", title="Alike", groups=alike))
     texts.write(to / "grades.csv", export.csv(folder))
-    return len(book.students) + 4
+    return len(book.students) + 3 + pages
 
 
-def _render(template: str, **values: Any) -> str:
+def render(template: str, **values: Any) -> str:
     try:
         import jinja2
     except ImportError:
         raise NoTemplates('Pages need Jinja2: pip install -e ".[course]"') from None
-    environment = jinja2.Environment(
+    page = _environment(jinja2).get_template(template)
+    return page.render(words=WORDS, marks=MARKS, other=OTHER, **texts.clean(values))
+
+
+@cache
+def _environment(jinja2: Any) -> Any:
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PAGES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = _number
-    environment.filters["time"] = lambda at: at.replace("T", " ").removesuffix("Z") + " UTC"
-    return environment.get_template(template).render(
-        words=WORDS, marks=MARKS, other=OTHER, **texts.clean(values)
-    )
-
-
-class _Drawn(str):
-    """A drawing, which has escaped its own texts: Jinja2 leaves what has this method as it is."""
-
-    def __html__(self) -> str:
-        return self
+    made.filters["number"] = _number
+    made.filters["time"] = lambda at: at.replace("T", " ").removesuffix("Z") + " UTC"
+    return made
 
 
 def _number(value: float) -> str:
+    if not math.isfinite(value):  # a limit that no amount passes
+        return "–"
     return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
 
 
@@ -110,7 +106,7 @@ def _number(value: float) -> str:
 
 
 def _class(
-    book: Gradebook, results: Sequence[Mapping[str, Any]], counts: Mapping[str, int]
+    book: Gradebook, results: Sequence[Mapping[str, Any]], similar: int
 ) -> str:
     by_place = {
         one.student.student: {(row.lab, row.exercise): row for row in one.rows}
@@ -125,17 +121,23 @@ def _class(
         ((one.student.nickname, one.points) for one in book.students if one.student.nickname),
         key=lambda row: (-row[1], row[0]),
     )
-    return _render(
+    return render(
         "class.html",
         title=book.policy.title or "The class",
         book=book,
         right=sum(one["status"] == "pass" for one in results),
         answers=len(results),
         exercises=[_of_exercise(book, *place, results) for place in book.exercises],
-        histogram=_Drawn(drawings.histogram(totals, most, "points", "students")),
+        histogram=drawings.Drawn(drawings.histogram(totals, most, "points", "students")),
         cells=cells,
         leaders=leaders,
-        counts=counts,
+        requests=[
+            (one.student.shown, row.lab, row.name, row.decision.request)
+            for one in book.students
+            for row in one.all
+            if row.decision is not None and row.decision.request
+        ],
+        similar=similar,
     )
 
 
@@ -148,7 +150,7 @@ def _of_exercise(
     return {
         "lab": lab,
         "name": name,
-        "shares": _Drawn(drawings.shares(counts)),
+        "shares": drawings.Drawn(drawings.shares(counts)),
         "counts": [(status, count) for status, count in counts.items() if count],
         "costs": _costs(name, results, book.run),
     }
@@ -174,21 +176,35 @@ def _costs(
     dots = [(r[key], r["status"], r["student"]) for r in known if r.get(key)]
     rungs = run.get("ladders", {}).get(name, [])
     ladder = [(one[key], one["what"]) for one in rungs if one.get(key)]
-    return _Drawn(drawings.distribution(dots, ladder, unit, mine)) if dots else ""
+    return drawings.Drawn(drawings.distribution(dots, ladder, unit, mine)) if dots else ""
 
 
 # ---- a student ----
 
 
 def student_page(account: Account, book: Gradebook) -> str:
-    """Return a student's own page: nothing of anybody else stands on it."""
-    return _render(
+    """Return a student's own page: nothing of anybody else stands on it, and nothing of a lab that
+    is held.
+    """
+    held = [lab.number for lab in book.policy.labs if lab.held]
+    account = replace(
+        account,
+        rows=tuple(row for row in account.rows if row.lab not in held),
+        extras=tuple(one for one in account.extras if one.lab not in held),
+        writing={lab: one for lab, one in account.writing.items() if lab not in held},
+    )
+    return render(
         "student.html",
         title=account.student.shown,
         account=account,
+        held=held,
         run=book.run,
         results=[_result(row, book.run) for row in account.rows],
-        claims=[_claim(lab, claim, extra) for lab, claim, extra in _figures(account)],
+        claims=[
+            {"lab": extra.lab, "name": one["name"], "extra": extra, "about": questions.claim(one)}
+            for extra in account.extras
+            for one in extra.pictures
+        ],
         written=[_written(account, lab, one) for lab, one in account.writing.items()],
     )
 
@@ -213,7 +229,7 @@ def _result(row: gradebook.Row, run: Mapping[str, Any]) -> dict[str, Any]:
         "note": result.get("note", ""),
         "gpu": str(result.get("gpu", "")),
         "counters": [
-            (what, amount, limit, _Drawn(drawings.gauge(amount, limit)))
+            (what, amount, limit, drawings.Drawn(drawings.gauge(amount, limit)))
             for what, (amount, limit) in counters.items()
             if what not in none
         ],
@@ -241,31 +257,53 @@ def _result(row: gradebook.Row, run: Mapping[str, Any]) -> dict[str, Any]:
 # ---- figures ----
 
 
-def _all_claims(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
-    """Return all figures of the class, with what an instructor types to give points."""
-    return [
-        {
-            **_claim(lab, claim, extra),
-            "student": account.student.shown,
-            "picture": _picture(folder, claim),
-            "command": _override(account.student.student, lab, claim["file"], folder),
-        }
-        for account in sorted(book.students, key=lambda one: one.student.student)
-        for lab, claim, extra in _figures(account)
-    ]
+def _figures(book: Gradebook, folder: Path, to: Path) -> int:
+    """Write the pages of figures with their pictures; how many pages."""
+    found = questions.of_book(book, folder)
+    texts.write(to / "figures.html", render("figures.html", title="Figures", questions=found))
+    (to / "figures").mkdir(exist_ok=True)
+    pages = 1
+    for one in found:
+        for card in one.cards:
+            for extra in card.extras:
+                for picture in extra.pictures:
+                    _copy(folder / grades.FIGURES, to / "figures", picture["picture"])
+        for number in range(1, one.pages + 1):
+            page = render(
+                "figure.html",
+                title=one.title,
+                question=one,
+                number=number,
+                cards=[shown_card(one, card, book, "") for card in one.page(number)],
+            )
+            texts.write(to / "figures" / f"{one.file}_{number}.html", page)
+            pages += 1
+    return pages
 
 
-def _figures(account: Account) -> list[tuple[str, Mapping[str, Any], Extra | None]]:
-    """Return the figures of a student: the lab's number, the claim, and what was decided. Each
-    stands in all results of its lab.
-    """
-    extras = {(one.lab, one.what): one for one in account.extras}
-    found = {
-        (row.lab, claim["file"]): claim
-        for row in account.rows
-        for claim in (row.result or {}).get("figures", [])
+def _copy(kept: Path, to: Path, name: str) -> None:
+    if name and not (to / name).exists() and (kept / name).is_file():
+        shutil.copyfile(kept / name, to / name)
+
+
+def shown_card(
+    question: questions.Question, card: questions.Card, book: Gradebook, pictures: str
+) -> dict[str, Any]:
+    """Return an answer as templates show it. pictures: the address before the names of files."""
+    first, extra = card.students[0], card.extras[0]
+    return {
+        "names": card.names,
+        "shown": [one.student.shown for one in card.students],
+        "pictures": [
+            {**one, "address": pictures + one["picture"], "about": questions.claim(one)}
+            for one in extra.pictures
+        ],
+        "kernels": questions.kernels(first, question.lab, book.run) if extra.pictures else [],
+        "writing": first.writing.get(question.lab, {}).get(question.name, [])
+        if question.name in writing.KINDS
+        else [],
+        "decisions": [one.decision for one in card.extras],
     }
-    return [(lab, found[lab, file], extras.get((lab, file))) for lab, file in sorted(found)]
 
 
 def _all_writing(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
@@ -287,51 +325,3 @@ def _all_writing(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
 def _override(student: str, lab: str, what: str, folder: Path) -> str:
     command = ["python", "-m", "helpers.course", "override", student, lab, what]
     return shlex.join([*command, "--grades", str(folder)])
-
-
-def _picture(folder: Path, claim: Mapping[str, Any]) -> str:
-    """Return a figure's bytes for a page; a browser decodes them, this program never does."""
-    name = str(claim.get("picture", ""))
-    path = folder / grades.FIGURES / name
-    if not name.isalnum() or not path.is_file() or path.stat().st_size > MOST_PICTURE:
-        return ""
-    return base64.b64encode(path.read_bytes()).decode("ascii")
-
-
-def _claim(lab: str, claim: Mapping[str, Any], extra: Extra | None = None) -> dict[str, Any]:
-    rows = claim["rows"]
-    times = [
-        (_label(one["series"], one["parameters"]), one["claimed_ms"], one.get("measured_ms"))
-        for one in rows
-        if one.get("claimed_ms")
-    ]
-    times.sort(key=lambda row: -abs(math.log(row[1] / row[2])) if row[2] else 0.0)
-    first, others = times[:MOST_ROWS], times[MOST_ROWS:]
-    words = "claimed", "recorded by the course", "ms"
-    return {
-        "lab": labs.number(lab),
-        "file": claim["file"],
-        "extra": extra,
-        "problems": claim["problems"],
-        "device": claim.get("device", ""),
-        "created": claim.get("created", ""),
-        "counted": [
-            (one["series"], name, *pair)
-            for one in rows
-            for name, pair in one.get("counters", {}).items()
-        ],
-        "timed": list(dict.fromkeys((one["series"], one["gpu"]) for one in rows if one.get("gpu"))),
-        "drawing": _Drawn(drawings.pairs(first, *words)) if first else "",
-        "left_out": len(others),
-        "others": _Drawn(drawings.pairs(others, *words)) if others else "",
-    }
-
-
-def _label(series: str, parameters: Mapping[str, Any]) -> str:
-    more = ", ".join(
-        f"{k} {v:,}" if isinstance(v, int) else f"{k} {v}"
-        for k, v in parameters.items()
-        if isinstance(v, int | str)
-    )
-    label = f"{series} ({more})" if more else series
-    return label if len(label) <= 58 else f"{label[:57]}…"

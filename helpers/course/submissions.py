@@ -46,7 +46,8 @@ class Place:
 class Answer:
     """An answer of a student: text is "" where there is none, and `missing` says why then; by:
     "name" or "id"; note: what its student should hear of how it was found; submitted: when, as ISO
-    8601, "" where nobody knows; writing: what else its student wrote into the notebook.
+    8601, "" where nobody knows; writing: what else its student wrote into the notebook; source: the
+    notebook's path, "" where it cannot be read.
     """
 
     student: str
@@ -61,6 +62,7 @@ class Answer:
     note: str = ""
     submitted: str = ""
     writing: Mapping[str, Any] = field(default_factory=dict)
+    source: str = ""
 
 
 @cache
@@ -146,6 +148,8 @@ def _of_handed(
             cells = notebooks.read(one.notebook)
         except SubmissionError as error:
             missing = str(error)
+            if one.lab:
+                remarks.append(f"{one.student}: {missing}")
     mine = [place for place in where if place.lab == one.lab]
     held = labs_in(cells, where)
     if one.lab and held and one.lab not in held:
@@ -164,7 +168,8 @@ def _of_handed(
     beside = {lab: writing.of_cells(cells, lab) for lab in {place.lab for place in mine}}
     for place in mine:
         found = _answer(one.student, place, cells, name, missing, one.figures)
-        yield replace(found, submitted=at, writing=beside[place.lab])
+        source = "" if missing or one.notebook is None else str(one.notebook)
+        yield replace(found, submitted=at, writing=beside[place.lab], source=source)
 
 
 def _unread(

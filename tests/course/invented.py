@@ -45,6 +45,8 @@ deadline = {DEADLINE.isoformat()}
 [labs.101.by_hand]
 predictions = 1
 written = 2
+[labs.101.figures]
+"115_sizes" = 3
 [labs.103.points]
 squares = 4
 [[labs.101.cases.conv1d_edge]]

@@ -738,12 +738,11 @@ def test_each_student_has_the_points_that_the_course_says(whole):
     found = gradebook.read(whole.to / "grades").students
     points = {one.student.student: one.points for one in found if one.listed}
     assert points == pytest.approx(whole.expected)
-    # Who wrote nothing has lost the points for it; those of one who did are open.
-    every = 2 * (5 + 10) + 4 + 2 * 11
-    assert {one.maximum for one in found if one.listed} == {every + 2 * 3, every}
-    assert [one.student.student for one in found if one.listed and one.maximum == every] == [
-        "all_right"
-    ]
+    # The most is the same for all, whatever they handed in, and whatever is not decided yet.
+    assert {one.maximum for one in found if one.listed} == {2 * (5 + 10 + 3 + 1 + 2) + 4 + 2 * 11}
+    assert {one.student.student: one.not_decided for one in found if one.not_decided} == {
+        "all_right": 3
+    }
     assert [one.student.student for one in found if not one.listed] == [
         "Same Name 125", "Same Name 126", "not_on_the_roster",
     ]  # fmt: skip
@@ -784,11 +783,10 @@ def test_predictions_and_texts_are_shown_and_get_points(whole):
         whole.to / "report/writing.html"
     ).read_text()
     assert "the halo" not in (whole.to / "report/students/stub.html").read_text()
-    decisions.decide(folder, Decision("all_right", "101", "predictions", 1, "close"))
-    decisions.decide(folder, Decision("all_right", "101", "written", 1.5, "why?"))
+    decisions.decide(folder, [Decision("all_right", "101", "predictions", 1, "close"),
+                              Decision("all_right", "101", "written", 1.5, "why?")])  # fmt: skip
     try:
-        account = gradebook.read(folder).account("all_right")
-        assert (account.points, account.maximum) == (28 + 2 * 2.5, 56 + 2 * 3)
+        assert gradebook.read(folder).account("all_right").points == 28 + 2 * 2.5
         assert "why?" in export.csv(folder) and "why?" in export.moodle(folder)
         report.write(folder, whole.to / "report")
         assert "close" in (whole.to / "report/students/all_right.html").read_text()
@@ -804,14 +802,14 @@ def test_what_nobody_wrote_is_worth_nothing_and_needs_no_decision():
     assert writing.has({"predictions": [*rows, {"question": "", "guess": "3"}]}, "predictions")
 
 
-def test_a_course_without_a_file_of_its_own_has_pages_with_fields(whole, tmp_path):
-    """Without points by hand and without a rubric."""
+def test_a_course_without_a_file_of_its_own_has_pages(whole, tmp_path):
+    """Without points by hand and without a rubric: the figures are shown, and get no points."""
     folder = tmp_path / "grades"
     shutil.copytree(whole.to / "grades", folder)
     (folder / gradebook.COURSE).unlink()
     assert report.write(folder, tmp_path / "report") > 30
-    for page, said in (("writing", "points: predictions"), ("figures", "points: the figure")):
-        assert said in (tmp_path / "report" / f"{page}.html").read_text()
+    assert "points: predictions" in (tmp_path / "report/writing.html").read_text()
+    assert "Lab 101: other figures" in (tmp_path / "report/figures.html").read_text()
 
 
 @pytest.mark.parametrize("lab", ["101", "103"])
@@ -905,7 +903,7 @@ def test_a_grading_that_is_stopped_says_how_it_goes_on(tmp_path, monkeypatch, ca
 
 def test_more_days_for_one_student(whole):
     folder = whole.to / "grades"
-    decisions.decide(folder, Decision("two_days_late", "101", days=3))
+    decisions.decide(folder, [Decision("two_days_late", "101", days=3)])
     assert gradebook.read(folder).account("two_days_late").points == 20
     decisions.withdraw(folder, ("two_days_late", "101", ""))
     assert gradebook.read(folder).account("two_days_late").points == 16
@@ -916,12 +914,15 @@ def test_more_days_for_one_student(whole):
     (["all_right", "105", "block_sums", "--points", "1"], "has no lab 105; there are: 101, 103"),
     (["all_right", "101", "--points", "1"], "needs the name of an exercise"),
     (["all_right", "101", "conv1d_egde", "--points", "1"],
-     "has no 'conv1d_egde' in lab 101; there are: conv1d_basic, conv1d_edge, 115_sizes.png"),
+     "has no 'conv1d_egde' in lab 101; there are: mine, conv1d_basic, conv1d_edge, 115_sizes, "),
     (["all_right", "103", "conv1d_edge", "--points", "1"], "has no 'conv1d_edge' in lab 103"),
     (["all_right", "101", "conv1d_edge"], "nothing is decided"),
-    (["all_right", "101", "conv1d_edge", "--points=-1"], "must be 0 or more"),
-    (["all_right", "101", "conv1d_edge", "--points=nan"], "must be 0 or more"),
-    (["all_right", "101", "conv1d_edge", "--points=inf"], "must be 0 or more"),
+    (["all_right", "101", "conv1d_edge", "--points=-1"], "must be from 0 to 10"),
+    (["all_right", "101", "conv1d_edge", "--points=nan"], "must be from 0 to 10"),
+    (["all_right", "101", "conv1d_edge", "--points=inf"], "must be from 0 to 10"),
+    (["all_right", "101", "conv1d_edge", "--points=10.5"], "must be from 0 to 10"),
+    (["all_right", "101", "115_sizes", "--points=3.5"], "must be from 0 to 3"),
+    (["all_right", "101", "mine", "--points=1"], "must be from 0 to 0"),
     (["all_right", "101", "--days=-2"], "--days must be 0 or more"),
     (["all_right", "101", "--days=nan"], "--days must be 0 or more"),
     (["all_right", "101", "conv1d_edge", "--withdraw"], "nothing was decided"),
@@ -931,19 +932,82 @@ def test_a_decision_that_cannot_be_says_why(whole, more, said, capsys):
     assert said in capsys.readouterr().err
 
 
-def test_points_above_the_maximum_are_told_and_count(whole, capsys):
-    decision = ["override", "all_right", "101", "conv1d_edge", "--grades", str(whole.to / "grades")]
+def test_a_decision_keeps_what_is_not_named_and_clears_a_comment_when_told(whole):
+    folder = whole.to / "grades"
+    decision = ["override", "all_right", "101", "conv1d_edge"]
+    decision += ["--grades", str(folder), "--who", "b"]
+    key = "all_right", "101", "conv1d_edge"
     try:
-        for points, is_told in (("10.5", True), ("10", False)):
-            assert course([*decision, "--points", points]) == 0
-            assert ("more than the 10 points of" in capsys.readouterr().out) == is_told
+        for more, found in (
+            (["--points", "7", "--comment", "neat"], (7, "neat", "")),
+            (["--points", "8"], (8, "neat", "")),
+            (["--request", "please look at line 3"], (8, "neat", "please look at line 3")),
+            (["--comment", "", "--request", ""], (8, "", "")),
+        ):
+            assert course([*decision, *more]) == 0
+            one = decisions.load(folder)[key]
+            assert (one.points, one.comment, one.request, one.who) == (*found, "b")
+            report.write(folder, whole.to / "report")
+            for page in ("index", "students/all_right"):
+                page = (whole.to / f"report/{page}.html").read_text()
+                assert ("please look at line 3" in page) == bool(found[2])
     finally:
         assert course([*decision, "--withdraw"]) == 0
 
 
+def test_points_go_out_as_a_table_and_come_back(whole, tmp_path, capsys):
+    folder = tmp_path / "grades"
+    shutil.copytree(whole.to / "grades", folder)
+    table = written(tmp_path, export.csv(folder), "points.csv")
+    assert course(["points", str(folder), str(table)]) == 0
+    assert capsys.readouterr().out.startswith("0 decisions")
+    rows = list(csv.DictReader(io.StringIO(table.read_text())))
+    for row in rows:
+        if (row["student"], row["exercise"]) == ("too_late", "conv1d_edge"):
+            row |= {"points": "15", "comment": "was ill"}  # 7.5, and the lab counts twice
+        if (row["student"], row["exercise"]) == ("'=1+1", "115_sizes"):
+            row["points"] = "6,0"
+    with table.open("w", newline="") as file:
+        out = csv.DictWriter(file, list(rows[0]))
+        out.writeheader()
+        out.writerows(rows)
+    assert course(["points", str(folder), str(table), "--who", "eve"]) == 0
+    found = decisions.load(folder)
+    assert {k: (v.points, v.comment, v.who) for k, v in found.items()} == {
+        ("too_late", "101", "conv1d_edge"): (7.5, "was ill", "eve"),
+        ("=1+1", "101", "115_sizes"): (3.0, "", "eve"),
+    }
+    before = (folder / decisions.FILE).read_bytes()
+    for line, said in (("ann,101,conv1d_edge,1", "no results of 'ann'"),
+                       ("too_late,101,conv1d_edge,21", "must be from 0 to 10"),
+                       ("too_late,101,nothing,1", "has no 'nothing' in lab 101"),
+                       ("too_late,101,conv1d_edge,many", "'many' is no number")):  # fmt: skip
+        rows = f"student,lab,exercise,points\ntoo_late,101,conv1d_edge,3\n{line}\n"
+        assert course(["points", str(folder), str(written(tmp_path, rows, "bad.csv"))]) == 2
+        assert said in capsys.readouterr().err
+        assert (folder / decisions.FILE).read_bytes() == before
+
+
+def test_a_lab_that_is_held_shows_students_and_other_systems_no_points(whole, tmp_path):
+    folder = tmp_path / "grades"
+    shutil.copytree(whole.to / "grades", folder)
+    path = folder / gradebook.COURSE
+    path.write_text(path.read_text().replace("[labs.101]", "[labs.101]\nheld = true", 1))
+    report.write(folder, tmp_path / "report")
+    page = (tmp_path / "report/students/all_right.html").read_text()
+    assert "The points of lab 101 are not released yet" in page and "conv1d_edge" not in page
+    assert "squares" in page and "conv1d_edge" in (tmp_path / "report/index.html").read_text()
+    (row,) = (r for r in csv.DictReader(io.StringIO(export.moodle(folder)))
+              if r["Username"] == "all_right")  # fmt: skip
+    assert (row["Lab 101"], row["Lab 101 feedback"], row["Puzzles (4711)"]) == ("", "", "8.0")
+    made = json.loads(export.gradescope(folder, "all_right"))
+    assert {test["name"][:3] for test in made["tests"]} == {"103"}
+    assert ",conv1d_edge,pass,20.0" in export.csv(folder)
+
+
 def test_canvas_and_moodle_get_a_column_for_each_lab(whole):
     rows = list(csv.DictReader(io.StringIO(export.canvas(whole.to / "grades"))))
-    assert rows[0]["Student"].strip() == "Points Possible" and rows[0]["Lab 101"] == "36.0"
+    assert rows[0]["Student"].strip() == "Points Possible" and rows[0]["Lab 101"] == "42.0"
     by = {row["SIS User ID"]: row for row in rows}
     assert (by["all_right"]["Lab 101"], by["all_right"]["Puzzles (4711)"]) == ("20.0", "8.0")
     assert "not_on_the_roster" not in by
@@ -978,10 +1042,11 @@ def test_what_an_instructor_typed_in_nbgrader_stays(whole, monkeypatch, tmp_path
 
 
 def test_an_edited_figure_is_told(whole):
-    page = (whole.to / "report/figures.html").read_text()
+    page = (whole.to / "report/figures/101_115-sizes_1.html").read_text()
     assert "the samples that the course recorded, times 0.7" in page
-    assert "A100-SXM4-80GB has compute capability 8.0" in page and "data:image/png" in page
-    assert "override all_right 101 115_sizes.png --grades" in page
+    assert "A100-SXM4-80GB has compute capability 8.0" in page
+    (name,) = re.findall(r'<img class="figure"[^>]* src="([^"]*)"', page)
+    assert (whole.to / "report/figures" / name).stat().st_size > 10_000
 
 
 def test_every_table_has_every_student(whole):
@@ -1002,24 +1067,3 @@ def test_every_table_has_every_student(whole):
     )
     assert row["Puzzles (4711)"] == "26.0"
     assert row["Puzzles (4711) feedback"].count(": pass") == 12
-
-
-def test_a_figure_stands_beside_its_numbers_and_gets_points(whole):
-    folder = whole.to / "grades"
-    (path,) = (folder / "all_right").glob("101*/conv1d_edge.json")
-    before = path.read_text()
-    claim = {"file": "my <figure>.png", "rows": [], "problems": ["<u>times</u> x 0.7"],
-             "picture": "", "device": "", "created": ""}  # fmt: skip
-    path.write_text(json.dumps({**json.loads(before), "figures": [claim]}))
-    try:
-        decisions.decide(folder, Decision("all_right", "101", claim["file"], 2, "good axes"))
-        report.write(folder, whole.to / "report")
-        page = (whole.to / "report/figures.html").read_text()
-        assert "&lt;u&gt;times" in page and "axes have names and units" in page
-        assert "override all_right 101" in page and "good axes" in page
-        assert gradebook.read(folder).account("all_right").points == 28 + 2 * 2
-        assert "good axes" in (whole.to / "report/students/all_right.html").read_text()
-    finally:
-        path.write_text(before)
-        decisions.withdraw(folder, ("all_right", "101", claim["file"]))
-        report.write(folder, whole.to / "report")  # other modules read its pages

@@ -111,7 +111,7 @@ def test_each_student_has_a_result(graded):
     assert "is no notebook: it is not JSON" in found["fay"]["messages"][0]
     always = (
         "schema student lab exercise text_sha256 seed points maximum status messages hint counters "
-        "findings cost limits box versions grader figures"
+        "findings cost limits box versions grader"
     )
     assert all(set(always.split()) <= set(r) for r in found.values())
 
@@ -484,6 +484,7 @@ def test_gradescopes_folders_from_the_zip_to_the_results(readable_folder):
         ["bash", str(runner)], env={**os.environ, "AUTOGRADER_ROOT": str(readable_folder)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     made = json.loads((readable_folder / "results/results.json").read_text())
     (test,) = (one for one in made["tests"] if one["name"] == f"101 {NAME}")
     assert (test["score"], test["max_score"], test["status"]) == (7, 7, "passed"), done.stderr
