@@ -12,7 +12,8 @@ from .library import operation_ids
 from .ptx.encode import Program
 
 _NEAR = 16  # instructions
-_CLOCKS = ("chrono.h", "chrono")  # headers
+# Headers whose functions are called for the one instruction that they are.
+_ITSELF = re.compile(r"chrono(?:\.h)?|sm_\d+_intrinsics\.hpp")
 _OTHER_NAME = re.compile(r"(?:#|%:|\?\?=)(?:\s|/\*.*?\*/)*(?:line\b|\d)", re.DOTALL)
 
 
@@ -124,14 +125,14 @@ class SourcePlaces:
 
     def is_of_a_header(self, pc: int) -> bool:
         """Return whether a function of a header has an instruction for purposes of its own: the
-        source has called the function for something else. A clock's own functions are called to
-        read it.
+        source has called the function for something else. The functions of a clock, and those
+        that are one instruction, are called for just that.
         """
         if _has_other_names(self._source):
             return False
         files = [file for file, line in self._frames(pc) if line]
         inner = files[: files.index(self._file)] if self._file in files else files
-        return any(file not in _CLOCKS for file in inner)
+        return any(not _ITSELF.fullmatch(file) for file in inner)
 
     def files_of(self, pc: int) -> set[str]:
         """Return the files of an instruction and of the inlined calls that lead to it."""

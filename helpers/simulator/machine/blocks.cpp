@@ -114,6 +114,7 @@ void begin_block(Worker& w, std::uint64_t number) {
     }
     for (Warp& warp : w.warps) {
         warp.live = warp.exist;
+        warp.without_products = w.observe & WITHOUT_PRODUCTS;
         warp.paths.resize(1);
         warp.paths[0] = Path();
         warp.paths[0].lanes = warp.exist, warp.paths[0].frame = &warp.bottom;

@@ -4,7 +4,6 @@
 
 #include "fragments.h"
 #include "loops.h"
-#include "machine.h"
 
 namespace {
 
@@ -21,11 +20,6 @@ constexpr int MOST = 1024;
 typedef int32_t Eight __attribute__((
     vector_size(32)));    // one number for each column; without AVX the compiler splits it
 typedef uint32_t EightUnsigned __attribute__((vector_size(32)));
-
-// Whether factors count as 0 (WITHOUT_PRODUCTS in machine.h).
-inline bool without_products(const Lanes& w) {
-    return static_cast<const Warp&>(w).worker->observe & WITHOUT_PRODUCTS;
-}
 
 // Where the elements of the registers go: A by rows, the columns of B and of the sum in blocks of
 // 8, each by rows.

@@ -29,6 +29,7 @@ struct Lanes {
     char* bases[2] = {nullptr, nullptr};
     const std::int32_t* more = nullptr;    // Program::operands
     std::uint32_t carry = 0;               // of add.cc, subc, mad.lo.cc ...: one bit a lane
+    bool without_products = false;    // factors of matrices count as 0
 
     template <class T> T* at(std::int32_t operand) const {
         return reinterpret_cast<T*>(bases[operand & 1] + operand);

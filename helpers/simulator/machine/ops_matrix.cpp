@@ -233,7 +233,7 @@ HALO_NOINLINE void multiply_floats(Lanes& w, const Instruction& i, const Multipl
     alignas(64) float c[MOST / 2], d[MOST / 2];
     alignas(64) double sums[MOST / 2];
     gather_parts(w, i, d_registers, layout.a, layout.a_bits, a_words);
-    if (UNLIKELY(without_products(w))) std::fill_n(a_words, m * k, 0);
+    if (UNLIKELY(w.without_products)) std::fill_n(a_words, m * k, 0);
     gather_parts(w, i, first_b, layout.b, layout.b_bits, b_words);
     if (given.half_c) {
         gather_parts(w, i, first_c, layout.sum, 16, c_words);
@@ -288,7 +288,7 @@ HALO_NOINLINE void multiply_by_quads(Lanes& w, const Instruction& i, bool column
         for (int at = 0; at < 4; ++at) {
             const Place p = column_a ? Place{at + upper, line} : Place{line + upper, at};
             const Place q = row_b ? Place{line, at + upper} : Place{at, line + upper};
-            a[quad][p.row][p.column] = without_products(w) ? 0 : half(d_registers, lane, at);
+            a[quad][p.row][p.column] = w.without_products ? 0 : half(d_registers, lane, at);
             b[quad][q.row][q.column] = half(first_b, lane, at);
         }
         for (int at = 0; at < 8; ++at) {

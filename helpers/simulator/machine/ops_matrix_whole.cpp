@@ -18,7 +18,7 @@ HALO_NOINLINE void multiply_integers(Lanes& w, const Instruction& i, const Layou
     alignas(64) uint32_t a[MOST], b[MOST];
     alignas(64) int32_t d[MOST / 2];
     gather_parts(w, i, first_a, layout.a, bits, a);
-    if (UNLIKELY(without_products(w))) std::fill_n(a, m * k, 0);
+    if (UNLIKELY(w.without_products)) std::fill_n(a, m * k, 0);
     gather_parts(w, i, first_b, layout.b, bits, b);
     gather<int32_t>(w, i, first_c, layout.sum, d);
     const uint32_t sign = 1u << (bits - 1);    // (x ^ sign) - sign extends it
@@ -75,7 +75,7 @@ HALO_NOINLINE void multiply_doubles(Lanes& w, const Instruction& i, const Layout
     const int first_b = first_a + m * k / WARP_SIZE, first_c = first_b + 8 * k / WARP_SIZE;
     double a[256], b[128], d[128];
     gather<double>(w, i, first_a, layout.a, a);
-    if (UNLIKELY(without_products(w))) std::fill_n(a, m * k, 0);
+    if (UNLIKELY(w.without_products)) std::fill_n(a, m * k, 0);
     gather<double>(w, i, first_b, layout.b, b);
     gather<double>(w, i, first_c, layout.sum, d);
     if (i.flags & ROUND_MASK) {
