@@ -3,8 +3,7 @@
 The output of a check is a bundle: the verdict's text; HTML with its first sentence, two lines of
 evidence, and everything else folded below; and metadata, by which the notebook's file and our
 extension of JupyterLab know the state. The extension (bar.js in helpers/jupyterlab/share) adds the
-buttons, which a notebook cannot have by itself. It gets what they need by a comm. A comm is no
-output: nothing of it is stored, and without the extension nothing happens.
+buttons, which a notebook cannot have by itself; bar_messages sends what they need.
 """
 
 from __future__ import annotations
@@ -12,20 +11,47 @@ from __future__ import annotations
 import html
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from helpers.labs import stored
 
-if TYPE_CHECKING:
-    from helpers.exercises.base import BaseExercise
-    from helpers.exercises.verdict import Verdict
-
-TARGET = "halo-labs:bar"  # as in bar.js
 SIGNS = {"pass": "\u2713", "budget": "\u25d0", "not_begun": "\u25cb"}  # of all others: a cross
 _COLOURS = {"pass": "#2c8a4b", "budget": "#b58105", "not_begun": "#868e96"}
 _CROSS, _RED = "\u2717", "#c8352b"
+
+
+class Explained(Protocol):
+    """What a reader needs of a verdict first: verdict.Explanation."""
+
+    @property
+    def sentence(self) -> str: ...
+
+    @property
+    def evidence(self) -> Sequence[str]: ...
+
+    @property
+    def picture(self) -> str: ...
+
+
+class Shown(Protocol):
+    """What is shown of a verdict."""
+
+    @property
+    def exercise(self) -> str: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def passed(self) -> bool: ...
+
+    @property
+    def explanation(self) -> Explained: ...
+
+    @property
+    def lines(self) -> Mapping[int, str]: ...
 
 
 @dataclass(frozen=True)
@@ -39,7 +65,7 @@ class Frame:
     text: str = ""
 
 
-def bundle(verdict: Verdict, frame: Frame) -> tuple[dict[str, str], dict[str, Any]]:
+def bundle(verdict: Shown, frame: Frame) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the MIME bundle of a verdict, and its metadata."""
     state = {
         "exercise": verdict.exercise,
@@ -58,15 +84,15 @@ def checksum(text: str) -> int:
     return zlib.crc32(text.strip().encode())
 
 
-def page(verdict: Verdict, frame: Frame) -> str:
+def page(verdict: Shown, frame: Frame) -> str:
     """Return a verdict as HTML that needs no script. A sanitizer may take its styles away."""
     one = verdict.explanation
     colour = _COLOURS.get(verdict.status, _RED)
     rows = [
         f'<div class="halo-verdict" data-status="{verdict.status}" '
         f'style="border-left: 5px solid {colour}; padding: 2px 12px">',
-        f"<p><strong>{SIGNS.get(verdict.status, _CROSS)} {_code(one.sentence)}</strong></p>",
-        *(f"<p>{_code(line)}</p>" for line in one.evidence),
+        f"<p><strong>{SIGNS.get(verdict.status, _CROSS)} {as_code(one.sentence)}</strong></p>",
+        *(f"<p>{as_code(line)}</p>" for line in one.evidence),
     ]
     whole = f"<pre>{html.escape(str(verdict), quote=False)}</pre>"
     if verdict.passed:
@@ -83,49 +109,10 @@ def _hints(hints: Sequence[str]) -> str:
     for number, hint in reversed(list(enumerate(hints, 1))):
         head = f"<summary>Hint {number} of {len(hints)}</summary>"
         kind = ' class="halo-hints"' if number == 1 else ""
-        text = f"<details{kind}>{head}<p>{_code(hint)}</p>{text}</details>"
+        text = f"<details{kind}>{head}<p>{as_code(hint)}</p>{text}</details>"
     return text
 
 
-def _code(text: str) -> str:
+def as_code(text: str) -> str:
     """Return a text for HTML, with code where Markdown's backticks mark it."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
-
-
-def send(every: Iterable[BaseExercise]) -> None:
-    """Send what the bars of some exercises need to the extension."""
-    tell({"exercises": [needs(one) for one in every]})
-
-
-def tell(data: dict[str, Any]) -> None:
-    """Send data to the extension; without a Jupyter kernel, nothing happens."""
-    from IPython import get_ipython
-
-    if getattr(get_ipython(), "kernel", None) is None:
-        return
-    from comm import create_comm
-
-    create_comm(target_name=TARGET, data=data).close()
-
-
-def needs(exercise: BaseExercise) -> dict[str, Any]:
-    """Return what the bar of an exercise needs. kernel: the name in the cell's first line, "" for
-    an answer in Python; cell, check: regular expressions (of JavaScript,
-    for many lines) that the exercise's own cell has, and the cell of its check.
-    """
-    from helpers.exercises import earned
-
-    kernel = getattr(exercise, "cell_name", "")
-    bound = re.escape(getattr(exercise, "answer", "") or kernel)
-    pattern = rf"^\s*%%kernel\s+{kernel}\b" if kernel else rf"^(?:(?:def|class)\s+)?{bound}\s*[(:=]"
-    return {
-        "name": exercise.home or exercise.name,
-        "kernel": kernel,
-        "title": exercise.title,
-        "stub": exercise.stub.rstrip(),
-        "cell": pattern,
-        "check": rf"\.check\(\s*{bound}\s*\)",
-        "hints": [_code(hint) for hint in exercise.hints],
-        "solution": exercise.has_solution,
-        "passed": earned.has(exercise),
-    }

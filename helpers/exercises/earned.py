@@ -8,15 +8,25 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from helpers import labs
 from helpers.labs import stored
 
-if TYPE_CHECKING:
-    from helpers.exercises.base import BaseExercise
-
 _here: set[str] = set()
+
+
+class Named(Protocol):
+    """What is asked of an exercise: its names in a check, and its lab."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def home(self) -> str: ...
+
+    @property
+    def lab(self) -> str: ...
 
 
 def keep(name: str) -> None:
@@ -24,7 +34,7 @@ def keep(name: str) -> None:
     _here.add(name)
 
 
-def has(exercise: BaseExercise) -> bool:
+def has(exercise: Named) -> bool:
     """Return whether an exercise has ever passed."""
     if exercise.name in _here:
         return True

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from helpers import labs
 from helpers.bench import predictions
-from helpers.exercises import bar, base, earned
+from helpers.exercises import bar_messages, base, earned
 from helpers.exercises.base import BaseExercise
 from helpers.labs import stored
 from helpers.labs.stored import NOT_BEGUN, PASSED, TRIED
@@ -128,7 +128,7 @@ def show(progress: Progress) -> None:
         if _renew not in watchers:
             watchers.append(_renew)
     watched.publish(update=False)
-    bar.send(progress.every)
+    bar_messages.send(progress.every)
 
 
 class _Watched:
@@ -153,7 +153,7 @@ class _Watched:
         metadata = {stored.OURS: {"list": number}}
         display(data, metadata=metadata, raw=True, display_id=f"lab-{number}", update=update)
         if update:  # a page that was loaded anew has forgotten the display_id
-            bar.tell({"list": number, "data": data})
+            bar_messages.tell({"list": number, "data": data})
 
 
 _shown: _Watched | None = None

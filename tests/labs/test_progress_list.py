@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from helpers import exercises, labs
 from helpers.bench import predictions
-from helpers.exercises import bar, base, earned, states
+from helpers.exercises import bar_messages, base, earned, states
 from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.jupyterlab import bar as answers
 from helpers.labs import stored
@@ -211,7 +211,7 @@ def test_without_ipython_the_list_is_printed_once(capsys):
 @pytest.mark.parametrize("name", exercises.names())
 def test_the_cell_of_an_exercise_is_known_by_its_text(name):
     exercise = exercises.find(name)
-    needs = bar.needs(exercise)
+    needs = bar_messages.needs(exercise)
     found = re.compile(needs["cell"], re.MULTILINE).search
     assert (needs["title"], needs["stub"]) == (exercise.title, exercise.stub.rstrip())
     assert len(needs["hints"]) == len(exercise.hints)
