@@ -40,7 +40,10 @@ def names() -> tuple[str, ...]:
     """
     from helpers.exercises.folders import folders
 
-    return tuple(sorted(folders(), key=lambda name: (_module(name).lab, _module(name).place)))
+    def place(name: str) -> tuple[tuple[str, str], int]:
+        return labs.place_in_order(_module(name).lab), _module(name).place
+
+    return tuple(sorted(folders(), key=place))
 
 
 def find(name: str) -> BaseExercise:

@@ -21,12 +21,13 @@ def number(lab: str) -> str:
 
 def notebooks(folder: Path = LABS) -> tuple[Path, ...]:
     """Return the labs of a folder, in their order; without the deeper notebooks."""
-    return tuple(sorted(folder.glob("*.ipynb"), key=_place_in_order))
+    return tuple(sorted(folder.glob("*.ipynb"), key=lambda lab: place_in_order(lab.stem)))
 
 
-def _place_in_order(lab: Path) -> tuple[str, str]:
-    own = number(lab.stem)
-    return _BEHIND.get(own, own), lab.stem
+def place_in_order(lab: str) -> tuple[str, str]:
+    """Return what sorts the names of notebooks into the order of the labs."""
+    own = number(lab)
+    return _BEHIND.get(own, own), lab
 
 
 def deeper(folder: Path = LABS) -> tuple[Path, ...]:

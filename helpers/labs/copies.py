@@ -135,7 +135,7 @@ def write_start_page(root: Path = ROOT) -> None:
     folder = root / FOLDER
     start = (root / "START.md").read_text(encoding="utf-8")
     start = start.replace("](labs/README.md)", f"]({MAP})").replace("](labs/", "](")
-    start = re.sub(r"\]\((?=kernels/|results/|README\.md|INSTALL\.md)", "](../", start)
+    start = re.sub(r"\]\((?=kernels/|results/|README\.md|INSTALL\.md|OWN_GPU\.md)", "](../", start)
     rows = _states(root, folder)
     if rows:
         table = "\n".join(["| lab | state |", "| --- | --- |", *rows])

@@ -812,7 +812,7 @@ def test_a_course_without_a_file_of_its_own_has_pages(whole, tmp_path):
     assert "Lab 101: other figures" in (tmp_path / "report/figures.html").read_text()
 
 
-@pytest.mark.parametrize("lab", ["101", "103"])
+@pytest.mark.parametrize("lab", ["101", "104"])
 def test_the_texts_of_a_lab_and_its_release_are_nobodys(tmp_path, lab):
     path = release.release([lab], tmp_path)[0]
     for one in (path, labs.LABS / path.name):

@@ -54,8 +54,11 @@ def title(value: object) -> str:
 
 def test_every_lab_has_exercises_in_their_order():
     files = [path.stem for path in labs.notebooks()]
-    assert list(dict.fromkeys(one.lab for one in ALL)) == files
-    for lab in files:
+    with_some = list(dict.fromkeys(one.lab for one in ALL))
+    assert with_some == [file for file in files if file in with_some]
+    # In this one a student writes lines of Python and compares.
+    assert set(files) - set(with_some) == {"115_when_a_gpu_is_worth_it"}
+    for lab in with_some:
         places = [one.place for one in exercises.of_lab(labs.number(lab))]
         assert places == list(range(1, len(places) + 1))
     assert len(PUZZLES) == 12

@@ -162,12 +162,12 @@ def test_ours_are_faster_in_all_cases_as_the_front_page_says():
         factors = cases.setdefault((layer, batch, MODES[way]), [])
         factors.append(theirs["median_ms"] / ours)
     assert len(cases) == 36 and all(max(factors) > 1 for factors in cases.values())
-    assert "in all 36 cases" in (results.ROOT / "README.md").read_text(encoding="utf-8")
+    assert "in all 36 cases" in (results.ROOT / "kernels/README.md").read_text(encoding="utf-8")
 
 
 def test_the_front_page_says_which_kernels_cudnn_took_where_a_factor_is_above_5():
     """Each such row ran a kernel that the paragraph names, and each name is in one of them."""
-    page = (results.ROOT / "README.md").read_text(encoding="utf-8")
+    page = (results.ROOT / "kernels/README.md").read_text(encoding="utf-8")
     (paragraph,) = re.findall(r"Where a factor is above 5.*?\n\n", page, re.DOTALL)
     names, seen = set(re.findall(r"`(\w+)`", paragraph)), set()
     for layer, batch, way, ours, theirs in fastest_of_each():
@@ -187,5 +187,5 @@ def test_the_front_page_says_where_torch_compile_was_tried():
     }
     images, mode = tensor_benchmark.COMPILED
     assert tried == {(images, f"cuDNN (PyTorch, {mode})")}
-    page = " ".join((results.ROOT / "README.md").read_text(encoding="utf-8").split())
+    page = " ".join((results.ROOT / "kernels/README.md").read_text(encoding="utf-8").split())
     assert f"and `torch.compile` for {images:,} images in {mode}" in page

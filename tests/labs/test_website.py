@@ -47,7 +47,7 @@ def test_an_index_without_labs_is_an_error():
 def test_every_lab_of_the_repository_is_in_one_part():
     index = (website.ROOT / "labs" / "README.md").read_text()
     listed = [name for part in website.parts(index) for name in part.labs]
-    assert sorted(listed) == [path.name for path in labs.notebooks()]
+    assert listed == [path.name for path in labs.notebooks()]
 
 
 def test_a_figure_is_described_by_its_titles_and_axes():

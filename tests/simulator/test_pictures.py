@@ -11,18 +11,8 @@ import numpy as np
 import pytest
 
 from helpers.simulator.explain import pictures
-from helpers.simulator.explain.pictures import (
-    Access,
-    Frame,
-    Order,
-    Race,
-    Replay,
-    Term,
-    TooLarge,
-    Why,
-    Window,
-    WrongCell,
-)
+from helpers.simulator.explain.pictures import Replay, TooLarge, Why, Window
+from helpers.simulator.explain.scenes import Access, Frame, Order, Race, Term, WrongCell
 
 SOURCE = ("// </script> <b>", "if (threadIdx.x > 0) sum += N[i - 1] * f[0];", "P[i] = sum;")
 

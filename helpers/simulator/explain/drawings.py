@@ -11,7 +11,8 @@ from ..findings import Finding
 from . import words
 from .experiment import Experiment
 from .formulas import Atom, Cell, Formula
-from .pictures import Access, Frame, Order, Race, Replay, Term, Why, Window, WrongCell
+from .pictures import Replay, Why, Window
+from .scenes import Access, Frame, Order, Race, Term, WrongCell
 from .steps import Step
 from .story import Story
 from .tape import Tape

@@ -14,12 +14,19 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from helpers.simulator.explain import words
+from helpers.simulator.explain.scenes import (
+    Frame,
+    Number,
+    Order,
+    Race,
+    WrongCell,
+)
 
 PAGES = Path(__file__).parent / "pages"
 MOST_BYTES = 60_000  # of a picture
@@ -27,8 +34,6 @@ MOST_FRAMES = 120  # of an order
 MOST_THREADS, MOST_CELLS = 64, 64  # of a replay; cells of one array
 BEFORE, AFTER = 20, 10  # frames around a race, where there are too many
 
-Number = float | int | None  # None: without a value
-Cell = tuple[str, int]  # an array's name, and the flat index
 
 
 class TooLarge(ValueError):
@@ -60,36 +65,6 @@ class Window:
             "values": list(map(_plain, self.values)),
         }
         return made | ({"heads": self.heads} if self.heads else {})
-
-
-@dataclass(frozen=True)
-class Term:
-    """A summand of an output. state: "added", "missing" or "surplus"; value: None where unknown;
-    cells: those that it multiplies.
-    """
-
-    text: str
-    state: str
-    value: Number
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class WrongCell:
-    """An output that is wrong. cell: its flat index; thread: who should store it, in words; lines:
-    at fault, the first one with `note` below it; beside: what the thread did in a line, in words;
-    skipped: lines that it left out.
-    """
-
-    cell: int
-    got: Number
-    want: Number
-    terms: tuple[Term, ...]
-    thread: str
-    lines: tuple[int, ...] = ()
-    note: str = ""
-    beside: Mapping[int, str] = field(default_factory=dict)
-    skipped: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -177,55 +152,6 @@ class Why:
             f"{_image(drawing, words.why_alt(self.output.name, first))}{table}"
             f"{_numbered(self.source, self.first_line)}"
         )
-
-
-@dataclass(frozen=True)
-class Access:
-    """What the threads of a frame did to an array. kind: "r" or "w"; cells: in the order of the
-    frame's threads, None where a thread took no part; values: of a store.
-    """
-
-    array: str
-    kind: str
-    cells: tuple[int | None, ...]
-    values: tuple[Number, ...] = ()
-
-
-@dataclass(frozen=True)
-class Race:
-    """Two accesses that nothing orders. thread: the one in this frame, and `other`; lines, kinds:
-    theirs, in this order; is_later: the other one is still to come.
-    """
-
-    thread: int
-    other: int
-    array: str
-    cell: int
-    lines: tuple[int, int]
-    kinds: tuple[str, str]
-    is_later: bool
-
-
-@dataclass(frozen=True)
-class Frame:
-    """One line by one group of threads. threads: their numbers; variables: new values, in the order
-    of the threads.
-    """
-
-    line: int
-    threads: tuple[int, ...]
-    variables: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    accesses: tuple[Access, ...] = ()
-    races: tuple[Race, ...] = ()
-
-
-@dataclass(frozen=True)
-class Order:
-    """A launch in one order. name: "A" or "B"; note: which threads run ahead, in words."""
-
-    name: str
-    note: str
-    frames: tuple[Frame, ...]
 
 
 @dataclass(frozen=True)

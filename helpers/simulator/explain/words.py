@@ -11,7 +11,7 @@ import numpy as np
 from helpers.simulator.explain.patterns import Condition, Pattern
 
 if TYPE_CHECKING:
-    from helpers.simulator.explain.pictures import Frame, Order, Race, WrongCell
+    from helpers.simulator.explain.scenes import Frame, Order, Race, WrongCell
     from helpers.simulator.explain.story import Cause, Choice, Origin, Story, Thread
 
 _ORDINALS = dict(enumerate(("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"), 2))
