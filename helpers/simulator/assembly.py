@@ -270,8 +270,9 @@ class _Assembling:
         with cls._door:
             if parts in cls._running:
                 return
-            one = cls._running[parts] = cls(parts)
-        one._thread.start()
+            one = cls(parts)
+            one._thread.start()  # before anybody can find it, and wait for it
+            cls._running[parts] = one
 
     @classmethod
     def finish(cls, parts: tuple[str, str, int, bool]) -> None:
@@ -284,7 +285,8 @@ class _Assembling:
         # Whoever needs the result asks again, and gets it, or the error, from the cache.
         with contextlib.suppress(CompileFailed, OSError):
             _assemble(*self._parts)
-        self._running.pop(self._parts, None)
+        with self._door:  # it is among them by now
+            self._running.pop(self._parts, None)
 
 
 def _assembled(ptx: str, architecture: str, registers: int, contract: bool) -> tuple[bytes, str]:

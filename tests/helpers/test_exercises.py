@@ -131,7 +131,8 @@ def test_cases_follow_the_seed_and_hold_no_result(one):
 
 def test_outcomes_travel_as_a_message():
     one = exercises.find("conv1d_edge")
-    for answer in (answers.right(one)[0], *answers.wrong(one)[1:17]):
+    wrong = [answer for answer in answers.wrong(one) if answer.status != "not_begun"]
+    for answer in (answers.right(one)[0], *wrong[:16]):
         text = answers.text_of(one, answer)
         cases = one.fitted(kernel_cells.parse(text), 5)
         message = codec.answer(cases, one.run(text, 5))

@@ -48,7 +48,7 @@ def a_machine(monkeypatch):
     return make
 
 
-def test_a_right_kernel_passes_on_a_slow_machine(a_machine):
+def test_a_right_kernel_is_judged_on_a_slow_machine(a_machine):
     exercise = exercises.find("axpy_basic")
     assert isinstance(exercise, Exercise)
     slow = exercise.solution.replace(
@@ -65,7 +65,8 @@ def test_a_right_kernel_passes_on_a_slow_machine(a_machine):
     a_machine(1e5)
     done = outcome.checked(cell, cases, limit_s=hurried.limit_s)
     assert [one.stopped for one in done] == [""] * len(cases)
-    assert hurried.judge(slow).passed
+    verdict = hurried.judge(slow)  # its loop is more than what the exercise allows
+    assert verdict.status == "budget" and "right, but" in verdict.message
 
 
 def test_a_right_python_answer_passes_on_a_slow_machine(a_machine):

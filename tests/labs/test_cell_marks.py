@@ -82,7 +82,7 @@ def test_a_shell_marks_a_failed_compilation_a_fault_and_nothing_after_a_new_run(
     shell.run_cell(LAUNCH)
     shell.run_cell("%%kernel\n__global__ void without_a_name() {}")
     failed, compiled, faulty = shown  # the last cell has no name, and changes no marks
-    assert failed[0] == "one" and [mark.line for mark in failed[1]] == [5]
+    assert failed[0] == "one" and [mark.line for mark in failed[1]] == [4]  # it lacks the ;
     assert compiled == ("one", [])
     assert faulty[0] == "one" and faulty[1][0].text.startswith("out-of-bounds: thread (32, 0, 0)")
     assert [mark.line for mark in faulty[1]] == [4]

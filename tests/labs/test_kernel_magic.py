@@ -137,7 +137,7 @@ def test_nvccs_places_become_lines_of_the_cell():
         '/tmp/tmpabc/kernel.cu(7): warning #177-D: variable "x" was declared\n\n'
         '1 error detected in the compilation of "kernel.cu".\n'
     )
-    shown = kernel_magic.explanation("k", said)
+    shown = kernel_magic.explanation("k", said, "")
     assert 'line 4: error: identifier "missing" is undefined\n      out[0] = missing;' in shown
     assert "line 7: warning" in shown
     assert "kernel.cu" not in shown

@@ -98,7 +98,12 @@ WRONG = (
         status="budget",
     ),
     wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
-    wrong("a loop that never ends", "still running", ("++j) {", "j += 0) {"), status="time"),
+    wrong(
+        "a loop that never ends",
+        "reached its time limit",
+        ("++j) {", "j += 0) {"),
+        status="time",
+    ),
     wrong(
         "it does not compile",
         "does not compile",

@@ -53,6 +53,6 @@ WRONG = (
         ("int q = 0;", "int q = 0; sum += 0 * tap[K - 1];"),
         status="budget",
     ),
-    wrong("a loop that never ends", "still running", ("q += 2", "q += 0"), status="time"),
+    wrong("a loop that never ends", "reached its time limit", ("q += 2", "q += 0"), status="time"),
     wrong("nothing is written", "nothing is written", ("    y[((b", "    if (K < 0) y[((b")),
 )
