@@ -37,10 +37,10 @@
     .jp-MarkdownViewer .jp-RenderedMarkdown > * { max-width: 46em; }
     .jp-MarkdownViewer .jp-RenderedMarkdown > table { margin-left: 0; }
     /* A heading that is a link, as on the start page, is a button. */
-    .jp-MarkdownViewer h2 > a:first-child:not(.jp-InternalAnchorLink) { display: inline-block;
+    .jp-MarkdownViewer h2 > a:first-of-type:not(.jp-InternalAnchorLink) { display: inline-block;
       padding: 0.6em 1.2em; border-radius: 6px; background: #1a5fb4; color: #ffffff;
       font-size: 1.15rem; font-weight: 600; text-decoration: none; }
-    .jp-MarkdownViewer h2 > a:first-child:not(.jp-InternalAnchorLink):is(:hover, :focus-visible) {
+    .jp-MarkdownViewer h2 > a:first-of-type:not(.jp-InternalAnchorLink):is(:hover, :focus-visible) {
       background: #134a8e; color: #ffffff; }
     /* Listings of kernels and figures bring a white ground; a dark theme turns their lightness
        round, and keeps the hues. */
