@@ -84,6 +84,10 @@
   const side = document.querySelector('.bd-sidebar-primary');
   side?.setAttribute('role', 'complementary');
   side?.setAttribute('aria-label', 'Pages');
+  // Nor does it name the buttons that unfold a lab's deeper notebook.
+  for (const toggle of document.querySelectorAll('.bd-sidebar-primary summary')) {
+    toggle.setAttribute('aria-label', 'Deeper notebook');
+  }
   const boxes = '.bd-article pre, .bd-article table, .bd-article div.output';
   const look = () => {
     document.querySelectorAll('.bd-article div.cell_output pre').forEach(wrap);
