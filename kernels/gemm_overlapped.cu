@@ -5,18 +5,17 @@
 //            products. Here a warp writes 16 x 64 outputs to shared memory, by stmatrix, and the
 //            copy engine stores them as a tile while the warp goes on. There are two such places
 //            for each warp. Small products take smaller tiles, so that every multiprocessor has
-//            one: the host chooses WIDE, STAGES and CLUSTER by the sizes (problems/gemm.py).
+//            one: the host chooses the constants by the sizes (problems/gemm.py).
 // Arrays     A: half, (rows, inner). X: half, (inner, cols). Y: half, (rows, cols). No two may
 //            alias; aligned to 16 bytes. a_map, x_map, y_map: tensor maps of A, X and Y, with tiles
-//            of HIGH x 64, 64 x 64 and 16 x 64, swizzled by rows of 128 bytes.
+//            of HIGH x 64, 64 / CLUSTER x 64 and 16 x 64, swizzled by rows of 128 bytes.
 // Launch     block = (288, 1, 1); grid = (blocks, 1, 1), a multiple of CLUSTER: as many as
 //            multiprocessors, or fewer; clusters of CLUSTER blocks
 // Sizes      any rows >= 1; cols and inner multiples of 8; each matrix < 2^31 cells
 // Memory     shared, dynamic: 34,816 + STAGES * 128 * (HIGH + WIDE) bytes
 // Constants  HIGH and WIDE (rows and columns of a tile: 128 and 64, 128, 192 or 256; 256 and 64 or
-//            128), STAGES (steps in shared memory), CLUSTER
-//            (blocks that share X's tiles: 1 or 2, 1 with WIDE = 64), BAND (rows of a band / HIGH /
-//            CLUSTER) by -D (defaults below). Compile for sm_90a.
+//            128), STAGES (steps in shared memory), CLUSTER (blocks that share X's tiles: 1, 2 or
+//            4), BAND (rows of a band / HIGH / CLUSTER) by -D (defaults below). Compile for sm_90a.
 // Reference  numpy: A @ X in float32, rounded
 
 #ifndef HIGH
@@ -113,7 +112,9 @@ __launch_bounds__(CONSUMERS * GROUP + 32, 1) gemm_overlapped(
     const int clusters = gridDim.x / CLUSTER;
     int top, left;
 
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == CONSUMERS * GROUP) {   // the producer's first lane
+        read_map(a_map);
+        read_map(x_map);
         for (int stage = 0; stage < STAGES; ++stage) {
             make_barrier(full + stage, 1);   // the producer, and the bytes of both tiles
             make_barrier(empty + stage, CLUSTER * CONSUMERS);   // a thread of each consumer
@@ -126,8 +127,6 @@ __launch_bounds__(CONSUMERS * GROUP + 32, 1) gemm_overlapped(
     Place<STAGES> place;
     if (warp == CONSUMERS * 4) {
         if (lane == 0) {
-            read_map(a_map);
-            read_map(x_map);
             for (int tile = blockIdx.x / CLUSTER; tile < tiles.count(); tile += clusters) {
                 tiles.find(tile, top, left);
                 for (int step = 0; step < steps; ++step) {
@@ -137,14 +136,15 @@ __launch_bounds__(CONSUMERS * GROUP + 32, 1) gemm_overlapped(
                     arrive_and_expect(barrier, STAGE * sizeof(half));
                     load_tile(stage, a_map, top, step * DEPTH, barrier);
                     #pragma unroll
-                    for (int i = 0; i < WIDE / ROW / CLUSTER; ++i) {
-                        const int block = i * CLUSTER + rank;
-                        half* to = stage + TILE_A + block * BLOCK;
+                    for (int block = 0; block < WIDE / ROW; ++block) {
+                        const int first = rank * (DEPTH / CLUSTER);   // of this block's share
+                        half* to = stage + TILE_A + block * BLOCK + first * ROW;
                         const int column = left + block * ROW;
                         if (CLUSTER == 1) {
                             load_tile(to, x_map, step * DEPTH, column, barrier);
                         } else {
-                            load_tile_for(3, to, x_map, step * DEPTH, column, barrier);
+                            load_tile_for((1 << CLUSTER) - 1, to, x_map, step * DEPTH + first,
+                                          column, barrier);
                         }
                     }
                     place.advance();

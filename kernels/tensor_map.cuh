@@ -97,10 +97,10 @@ __device__ __forceinline__ int cluster_rank()
     return rank;
 }
 
-// Waits for all threads of all blocks of the cluster.
+// Waits for all threads of all blocks of the cluster. What they have written may come later.
 __device__ __forceinline__ void wait_for_cluster()
 {
-    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::: "memory");
 }
 
 // Arrives at the barrier that lies in the same place of another block of the cluster.
