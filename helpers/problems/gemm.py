@@ -17,8 +17,8 @@ from helpers.launch import Argument, Array, Launch, Plan, TensorMap
 from helpers.problems.precision import FLOAT_UNIT, HALF_UNIT
 
 HEADERS = f"-I{kernels.FOLDER}"  # what a kernel with an #include needs
-# Clusters of so many blocks, one on each of the 132 multiprocessors of an H100 or H200, that run at a
-# time. Of four blocks, 16 did on an H200 and 32 did not: a cluster lies in one part of the GPU.
+# Clusters of so many blocks, one on each of the 132 multiprocessors of an H100 or H200, that run at
+# a time. Of four blocks, 16 did on an H200 and 32 did not: a cluster lies in one part of the GPU.
 CLUSTERS = {1: 132, 2: 66, 4: 16}
 
 
