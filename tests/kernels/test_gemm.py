@@ -122,7 +122,7 @@ def test_the_simulator_refuses_products_of_warpgroups(spec):
 def test_the_host_chooses_tiles_by_the_sizes(sizes, halves, tile):
     assert gemm.fastest(*sizes, halves=halves).tile == tile
     with pytest.raises(GemmError, match="each size must be at least 1"):
-        gemm.fastest(0, 8, 8, halves=halves)
+        gemm.fastest(0, 8, 8, halves=halves).plan(0, 8, 8)
 
 
 @pytest.mark.parametrize(
