@@ -84,7 +84,7 @@ class Gemm(Problem):
     def named(self, name: str) -> Any:
         if name == LIBRARY:
             return Library(LIBRARY)
-        last = ladder.fastest(self.rows, self.cols, self.inner, halves=self.halves)
+        last = ladder.fastest(self.rows, self.cols, halves=self.halves)
         own = [*(ladder.HALVES[:-1] if self.halves else ladder.GEMM), last]
         for spec in own:
             if spec.name == name:

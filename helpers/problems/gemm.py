@@ -1,6 +1,6 @@
 """Products of two matrices: a ladder of kernels, from one thread per output to tensor cores.
 
-    spec = gemm.fastest(rows, cols, inner, halves=True)
+    spec = gemm.fastest(rows, cols, halves=True)
     plan = spec.plan(rows, cols, inner)                # on "Y", "A" and "X"
 
 Y[r, s] = sum_i A[r, i] X[i, s]; A: (rows, inner), X: (inner, cols), Y: (rows, cols).
@@ -214,7 +214,7 @@ CHOICES = {
 }
 
 
-def fastest(rows: int, cols: int, inner: int, *, halves: bool = False) -> Gemm:
+def fastest(rows: int, cols: int, *, halves: bool = False) -> Gemm:
     """Return our fastest kernel with the tiles that suit these sizes.
 
     The multiprocessor with the most tiles ends last. The choice is the one whose most tiles, times

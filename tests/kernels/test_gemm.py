@@ -120,18 +120,18 @@ def test_the_simulator_refuses_products_of_warpgroups(spec):
     ],
 )
 def test_the_host_chooses_tiles_by_the_sizes(sizes, halves, tile):
-    assert gemm.fastest(*sizes, halves=halves).tile == tile
+    assert gemm.fastest(*sizes[:2], halves=halves).tile == tile
     with pytest.raises(GemmError, match="each size must be at least 1"):
-        gemm.fastest(0, 8, 8, halves=halves).plan(0, 8, 8)
+        gemm.fastest(0, 8, halves=halves).plan(0, 8, 8)
 
 
 @pytest.mark.parametrize(
     ("spec", "sizes", "grid"),
     [
-        (HALVES[3], (300, 300, 64), (2, 4, 1)),  # three rows of tiles: clusters have two each
-        (HALVES[4], (300, 300, 64), (8, 1, 1)),
+        (HALVES[3], (300, 304, 64), (2, 4, 1)),  # three rows of tiles: clusters have two each
+        (HALVES[4], (300, 304, 64), (8, 1, 1)),
         (HALVES[4], (4096, 4096, 64), (132, 1, 1)),
-        (gemm.overlapped(cluster=1), (300, 300, 64), (6, 1, 1)),
+        (gemm.overlapped(cluster=1), (300, 304, 64), (6, 1, 1)),
     ],
 )
 def test_clusters_are_whole_and_no_more_blocks_stay_than_there_are_multiprocessors(
