@@ -218,7 +218,7 @@ def fastest(rows: int, cols: int, *, halves: bool = False) -> Gemm:
     """Return our fastest kernel with the tiles that suit these sizes.
 
     The multiprocessor with the most tiles ends last. The choice is the one whose most tiles, times
-    the outputs of a tile and over the speed, are the fewest. Its plan refuses the sizes that it does
+    the outputs of a tile and over the speed, are the fewest. Its plan refuses sizes that it does
     not take.
     """
 
