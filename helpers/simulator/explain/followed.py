@@ -14,7 +14,9 @@ from .recording import Event
 from .tape import Tape
 
 # Instructions in which the lanes of a warp exchange values: all of them are followed.
-_OF_WARPS = ("shfl", "mma", "wmma", "ldmatrix", "stmatrix", "redux", "wgmma", "cp", "vote", "match")
+_OF_WARPS = ("shfl", "mma", "wmma.mma", "movmatrix", "redux", "vote", "match")
+# Those whose accesses the record does not have: every thread is followed.
+_WITHOUT_ADDRESSES = ("cp.", "ldmatrix", "stmatrix", "wmma.load", "wmma.store")
 
 Lane = tuple[int, int]  # block and thread, by number
 
@@ -41,16 +43,17 @@ class Followed:
         self.tape = tape
 
     @cached_property
-    def _accesses(self) -> tuple[dict[int, list[Stored]], dict[Lane, list[Loaded]], bool]:
-        """The stores by address, the loads of each thread in order, and whether warps exchange
-        values.
+    def _accesses(self) -> tuple[dict[int, list[Stored]], dict[Lane, list[Loaded]], bool, bool]:
+        """The stores by address, the loads of each thread in order, whether warps exchange values,
+        and whether all accesses are here.
         """
         stores: dict[int, list[Stored]] = {}
         loads: dict[Lane, list[Loaded]] = {}
-        exchanges = False
+        exchanges, is_complete = False, True
         for event in self.tape.events:
             row = event.row
             exchanges = exchanges or row.operation.startswith(_OF_WARPS)
+            is_complete = is_complete and not row.operation.startswith(_WITHOUT_ADDRESSES)
             if event.addresses is None:
                 continue
             is_store = row.operation == "st" or row.operation.startswith(("atom", "red"))
@@ -63,7 +66,7 @@ class Followed:
                         stores.setdefault(place, []).append(one)
                     if not is_store or row.operation != "st":
                         loads.setdefault(key, []).append(Loaded(event.number, place))
-        return stores, loads, exchanges
+        return stores, loads, exchanges, is_complete
 
     def stores(self, address: int) -> list[Stored]:
         """Return the stores to an address, in order."""
@@ -76,7 +79,9 @@ class Followed:
 
     def follow(self, array: str, cells: Iterable[int]) -> None:
         """Follow the values that some cells depend on: the tape has the formulas of these alone."""
-        stores, loads, exchanges = self._accesses
+        stores, loads, exchanges, is_complete = self._accesses
+        if not is_complete:
+            return
         # A thread is followed up to the last of its stores that matters.
         todo = [(one.lane, one.at) for cell in cells for one in self.writers(array, cell)]
         until: dict[Lane, int] = {}

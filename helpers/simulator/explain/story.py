@@ -933,8 +933,6 @@ class _Teller:
 
     def _is_unset(self, one: Access) -> bool:
         """Return whether an access reads what nothing has given a value."""
-        if one.space == "shared":
-            return self._store_before(one) is None
         form = self._loaded(one)
         return form is not None and isinstance(form.atom, Unset)
 
