@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from helpers import kernel_cells
 from helpers.exercises import outcome
 from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.exercises.cases import Case, is_unwritten
+from helpers.exercises.graded import SEARCH
 from helpers.exercises.mistakes import real_pairs
 from helpers.exercises.verdict import EVIDENCE_LINES, Explanation, Verdict
 from helpers.kernel_cells import KernelCell
@@ -22,6 +24,7 @@ from helpers.simulator.explain.followed import Followed
 from helpers.simulator.explain.story import Judge, Story, explain, faults
 from helpers.simulator.explain.tape import Tape
 from helpers.simulator.explain.translation import NotRecorded
+from helpers.simulator.faults import LaunchRefused
 from helpers.simulator.toolchain import CompileFailed
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 2_500  # of the arrays of a case in which a mistake is explained
 MOST_THREADS = 2_048  # of its blocks
+MOST_SECONDS = 1.5  # of the processor, until no further case is begun
 _MOST_CASES = 4
 
 
@@ -45,19 +49,36 @@ class Told:
         return drawings.why(self.story, self.experiment, self.case.title)
 
 
+class NoStory(RuntimeError):
+    """An answer whose launches cannot be recorded; the message says why."""
+
+
 def story_of(exercise: GradedExercise, cell: KernelCell) -> Told | None:
-    """Return the story of an answer; None if all small cases come right, or none is recorded."""
+    """Return the story of an answer, the first one with a cause if there is any; None if all small
+    cases come right. Raises NoStory.
+    """
     found: Told | None = None
+    why_not = ""
+    until = time.process_time() + MOST_SECONDS
     for case in small_cases(exercise):
+        if len(case.steps) != 1 or case.within:
+            why_not = why_not or "its cases have several launches"
+            continue
         try:
-            told = _in_case(exercise, cell, case)
-        except (NotRecorded, CompileFailed, TypeError, ValueError):
+            told = _in_case(exercise, cell, case, until)
+        except (NotRecorded, CompileFailed, LaunchRefused) as error:
+            why_not = why_not or str(error)
             continue
         if told is None:
             continue
         if _shows_a_pattern(told.story):
             return told
-        found = found or told
+        if found is None or (told.story.causes and not found.story.causes):
+            found = told
+        if time.process_time() > until:
+            break
+    if found is None and why_not:
+        raise NoStory(f"what the threads of {exercise.name} did is not recorded: {why_not}")
     return found
 
 
@@ -100,12 +121,12 @@ def _distinct(case: Case) -> Case:
     return case
 
 
-def _in_case(exercise: GradedExercise, cell: KernelCell, case: Case) -> Told | None:
-    if len(case.steps) != 1 or case.within:
-        return None
+def _in_case(
+    exercise: GradedExercise, cell: KernelCell, case: Case, until: float
+) -> Told | None:
     experiment = _experiment(case, cell)
     judge = judge_of(exercise, case, experiment)
-    story = explain(experiment, judge)
+    story = explain(experiment, judge, until)
     if story is None or not _is_as_judged(exercise, case, cell, experiment, story):
         return None
     return Told(case, story, experiment)
@@ -119,7 +140,12 @@ def _is_as_judged(
     """
     (judged,) = outcome.checked(cell, [case], limit_s=exercise.limit_s)
     kinds = {one.kind for one in judged.findings}
-    recorded_kinds = {one.kind for one in faults(story.tape)}
+    # An output may be read before it is stored where it is judged: its values say so.
+    recorded_kinds = {
+        one.kind
+        for one in faults(story.tape)
+        if (one.kind, one.array) != ("uninitialised", story.output)
+    }
     if kinds or recorded_kinds:
         return bool(kinds & recorded_kinds)
     own = _parameters(experiment)
@@ -181,7 +207,7 @@ def _parameters(experiment: Experiment) -> list[str]:
 
 
 def told_in(verdict: Verdict, told: Told) -> Verdict:
-    """Return a verdict with a story in place of its hint."""
+    """Return a verdict with a story in place of its hint: the cause, or what was seen."""
     message = verdict.message
     if verdict.finding is not None:
         message = message.replace(str(verdict.finding), verdict.finding.brief())
@@ -193,3 +219,16 @@ def told_in(verdict: Verdict, told: Told) -> Verdict:
         story=Explanation(sentence, tuple(evidence[:EVIDENCE_LINES])),
         is_guess=False,
     )
+
+
+def untold(verdict: Verdict, why_not: str = "") -> Verdict:
+    """Return a verdict whose hint says that nothing has shown it. why_not: why there is no story.
+    """
+    if verdict.hint in ("", SEARCH):
+        return verdict.with_note(why_not)
+    return replace(
+        verdict, hint="\n".join(filter(None, (f"{words.UNKNOWN} {_OFTEN} {verdict.hint}", why_not)))
+    )
+
+
+_OFTEN = "This often leads to it:"

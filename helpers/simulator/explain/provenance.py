@@ -144,11 +144,11 @@ class Provenance:
             got, size = form.evaluate(self.tape.inputs), form.magnitude(self.tape.inputs)
         except KeyError:
             return True  # an array whose content before the launch is not known
+        if not (math.isfinite(got) and np.isfinite(value)):
+            return True  # past the largest number of a type, or a variable without a value
         if value.dtype.kind in "iub":
             off = got - int(value)
             return off == 0 or (float(off).is_integer() and int(off) % 256**value.itemsize == 0)
-        if not (math.isfinite(got) and math.isfinite(value)):
-            return True  # past the largest number of a type, which a formula does not have
         return abs(got - float(value)) <= _ROUNDING.get(value.dtype.itemsize, 1e-3) * size
 
     # ---- memory
@@ -545,7 +545,7 @@ class Provenance:
             for one in self.translation.tracked[frame.function]
             if register in (one.register, *(move.register for move in one.moves))
         )
-        return Formula.of(Unset(next(names, "a variable"), None, "", 0))
+        return Formula.of(Unset(next(names, "a variable"), None))
 
     @staticmethod
     def as_type(form: Formula | Packed, type: str, bits: int) -> Formula:
@@ -595,7 +595,8 @@ class Provenance:
 
     def _not_followed(self, event: Event, row: Row, lanes: list[Lane]) -> None:
         """The results of an instruction come from where its formulas do not follow them."""
-        for register, values in zip(row.results, event.values or (), strict=False):
+        registers = [one for one in row.results if one >= 0]
+        for register, values in zip(registers, event.values or (), strict=False):
             for lane, bits in zip(lanes, values, strict=True):
                 self.set(lane, register, self._unfollowed(row, bits))
 

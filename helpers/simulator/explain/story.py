@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import itertools
+import math
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,6 +39,7 @@ MOST_SECONDS = 1.0  # of the processor, for these runs
 MOST_OUTSIDE = 40  # accesses outside of an array that are kept away, one after another
 MOST_DECISIONS = 24  # of one thread that are turned round
 MOST_ALIKE = 2_000  # decisions with the same values that are turned round together
+MOST_LINES = 6  # before which a wait is tried
 MOST_TARGETS = 4  # wrong cells that are tried in turn
 MOST_FOLLOWED = 12  # wrong cells whose values are followed
 _SPECIAL = ("threadIdx", "blockIdx", "blockDim", "gridDim")
@@ -117,7 +120,8 @@ class Cause:
 class Story:
     """What is known of a wrong result. output: the array; wrong: its wrong cells; cell, got, want:
     the one that is explained (-1, None, None where a finding alone is); formula, right: its terms;
-    missing, surplus: those that differ; is_unwritten: nobody stores it; tape:
+    missing, surplus: those that differ; is_unwritten: nobody stores it, and `wrong` has the cells of
+    which that is so; are_alike: other wrong cells differ from what is right in the same way; tape:
     of the launch; mask, expected: where the output is wrong, and what is right.
     """
 
@@ -132,6 +136,7 @@ class Story:
     missing: tuple[str, ...]
     surplus: tuple[str, ...]
     is_unwritten: bool
+    are_alike: bool
     causes: tuple[Cause, ...]
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -157,9 +162,11 @@ class _Enough(Exception):
     """The story has used all its runs."""
 
 
-def explain(experiment: Experiment, judge: Judge) -> Story | None:
-    """Return the story of a launch, None if nothing is wrong with it. Raises NotRecorded."""
-    teller = _Teller(experiment, judge)
+def explain(experiment: Experiment, judge: Judge, until: float = math.inf) -> Story | None:
+    """Return the story of a launch, None if nothing is wrong with it. until: time.process_time() at
+    which no further run is begun. Raises NotRecorded.
+    """
+    teller = _Teller(experiment, judge, (), min(until, time.process_time() + MOST_SECONDS))
     return teller.story()
 
 
@@ -167,7 +174,7 @@ class _Teller:
     """The search for the causes in one launch. base: what is done otherwise in all of its runs."""
 
     def __init__(
-        self, experiment: Experiment, judge: Judge, base: tuple[Change, ...] = (), until: float = 0
+        self, experiment: Experiment, judge: Judge, base: tuple[Change, ...], until: float
     ):
         self.experiment, self.judge, self.base = experiment, judge, base
         self.tape = experiment.record(base)
@@ -185,7 +192,7 @@ class _Teller:
         self.followed.follow(self.out, self.cells)
         if judge.right is not None:
             judge.right.follow(self._name_in_right, self.cells)
-        self.until = until or time.process_time() + MOST_SECONDS
+        self.until = until
 
     @cached_property
     def threads(self) -> list[Thread]:
@@ -202,8 +209,10 @@ class _Teller:
         with contextlib.suppress(_Enough):
             causes = self._of_findings()
             if not causes and self.tape.completed and mask.any():
-                for target in self._targets():
-                    causes = self._of_cell(target)
+                # What the formulas show needs few runs: of every cell before any trial of decisions.
+                targets = list(self._targets())
+                for search, target in itertools.product((self._shown, self._tried), targets):
+                    causes = search(target)
                     if causes:
                         cell = target
                         break
@@ -213,22 +222,43 @@ class _Teller:
 
     def _told(self, cell: int | None, causes: tuple[Cause, ...]) -> Story:
         mask, want = self.wrong[self.out], self.judge.want[self.out]
-        wrong = patterns.pattern(mask, self.stored) if mask.any() and self.tape.completed else None
         got = formula = right = value = None
         missing: tuple[str, ...] = ()
         surplus: tuple[str, ...] = ()
-        is_unwritten = False
+        is_unwritten, are_alike, shown = False, True, mask
         if cell is not None:
             origin = self.tape.cell(self.out, cell)
             got, formula, is_unwritten = origin.value, origin.formula, not origin.writers
             value, right = want.reshape(-1)[cell], self.goal(cell)
-            if right is not None and not is_unwritten:
-                surplus, missing = _difference(formula, right)
+            missing, surplus = self._differences(cell)
+            how = bool(missing), bool(surplus)
+            are_alike = all(
+                tuple(map(bool, self._differences(one))) == how
+                for one in self.cells
+                if self.tape.cell(self.out, one).writers
+            )
+            if is_unwritten:
+                are_alike, shown = True, mask & self._unwritten
+        wrong = patterns.pattern(shown, self.stored) if shown.any() and self.tape.completed else None
         return Story(
             self.out, wrong, -1 if cell is None else cell, mask.shape, got, value, formula, right,
-            missing, surplus, is_unwritten, causes, self.tape.grid, self.tape.block, self.tape,
-            mask, want,
+            missing, surplus, is_unwritten, are_alike, causes, self.tape.grid, self.tape.block,
+            self.tape, mask, want,
         )  # fmt: skip
+
+    @cached_property
+    def _unwritten(self) -> np.ndarray:
+        """Where nobody stores the output."""
+        shape = self.wrong[self.out].shape
+        written = [self.tape.cell(self.out, one).writers for one in range(int(np.prod(shape)))]
+        return np.array([not one for one in written]).reshape(shape)
+
+    def _differences(self, cell: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the terms that a cell lacks, and those that it has too many."""
+        origin, right = self.tape.cell(self.out, cell), self.goal(cell)
+        if right is None or not origin.writers:
+            return (), ()
+        return _difference(origin.formula, right)[::-1]
 
     # ---- what is right
 
@@ -319,11 +349,18 @@ class _Teller:
         return []
 
     def _of_race(self, finding: Finding) -> list[Cause]:
-        """Find a line before which a wait leaves no race."""
+        """Find a line before which a wait leaves no race: one of the two, or one that the thread
+        was at since it has waited last.
+        """
         if finding.other_line is None:
             return []
         low, high = sorted((finding.line, finding.other_line))
-        for line in dict.fromkeys((finding.line, finding.other_line)):
+        steps = self.steps((finding.block, finding.thread))
+        ends = [k for k, one in enumerate(steps) if one.line == finding.line]
+        before = reversed(steps[: ends[0]] if ends else [])
+        since = [one.line for one in itertools.takewhile(lambda one: not one.is_barrier, before)]
+        lines = dict.fromkeys((finding.line, finding.other_line, *since))
+        for line in list(lines)[:MOST_LINES]:
             tape = self.again(barriers=(Barrier(line),))
             if tape is not None and tape.completed and not faults(tape):
                 idle = next((k for k in range(low, high + 1) if self._does_nothing(k)), 0)
@@ -346,6 +383,19 @@ class _Teller:
         if access is None:
             return []
         place, origins = self.place(access), self.origins(access)
+        with contextlib.suppress(_Enough):
+            if causes := self._of_way_out(thread, access, place, origins):
+                return causes
+        if not place.element and finding.array:
+            place = replace(place, element=_element(finding.array, finding.index))
+        is_idle = bool(self._cells_of) and thread not in self._cells_of
+        kind = "unguarded" if is_idle else "outside"
+        return [Cause(kind, access.line, thread, place=place, origins=origins, is_tried=False)]
+
+    def _of_way_out(
+        self, thread: Thread, access: Access, place: Place, origins: tuple[Origin, ...]
+    ) -> list[Cause]:
+        """Find a decision that leads a thread out of its array, or an index."""
         tried: set[int] = set()
         for step in reversed(self.steps(thread)):
             for one in reversed(step.decisions):
@@ -357,13 +407,7 @@ class _Teller:
                     return [
                         Cause("decision", choice.line, thread, choice, place=place, origins=origins)
                     ]
-        if not access.is_store and (causes := self._of_outside_index(access, place, origins)):
-            return causes
-        if not place.element and finding.array:
-            place = replace(place, element=_element(finding.array, finding.index))
-        is_idle = bool(self._cells_of) and thread not in self._cells_of
-        kind = "unguarded" if is_idle else "outside"
-        return [Cause(kind, access.line, thread, place=place, origins=origins, is_tried=False)]
+        return [] if access.is_store else self._of_outside_index(access, place, origins)
 
     def _outside(self, tape: Tape, thread: Thread) -> Access | None:
         """Return the last access of a thread outside of all arrays."""
@@ -484,32 +528,45 @@ class _Teller:
                 seen.add(distances[cell])
                 yield cell
 
-    def _of_cell(self, cell: int) -> list[Cause]:
+    def _last_writer(self, cell: int) -> tuple[Thread, int] | None:
+        """Return the thread that has stored a cell last, and where; None for a cell that nobody
+        stores, and for one whose formula is right: it is rounded otherwise, and nothing says why.
+        """
         origin = self.tape.cell(self.out, cell)
-        if not origin.writers:
-            return self._of_unwritten(cell)
+        if not origin.writers or origin.formula == self.goal(cell):
+            return None
         writer = origin.writers[-1]
-        thread: Thread = (writer.block, writer.thread)
-        goal = self.goal(cell)
-        if goal is not None and origin.formula == goal:
-            return []  # rounded otherwise: no formula says why
-        if causes := self._of_unset(thread, writer.at, cell):
+        return (writer.block, writer.thread), writer.at
+
+    def _shown(self, cell: int) -> list[Cause]:
+        """Return the causes that the formula of a cell shows."""
+        if (writer := self._last_writer(cell)) is None:
+            return []
+        origin, goal = self.tape.cell(self.out, cell), self.goal(cell)
+        if causes := self._of_unset(*writer, cell):
             return causes
         writers = {(one.block, one.thread) for one in origin.writers}
         if len(writers) > 1 and (causes := self._of_stray(cell)):
             return causes
-        if goal is not None:
-            pairs = _pairs(origin.formula, goal)
-            if causes := self._of_indices(thread, writer.at, pairs, cell):
-                return causes
-            if cause := self._of_whole(thread, origin.formula, goal):
+        if goal is None:
+            return []
+        if causes := self._of_indices(*writer, _pairs(origin.formula, goal), cell):
+            return causes
+        cause = self._of_whole(writer[0], origin.formula, goal) or self._of_constant(
+            origin.formula, goal
+        )
+        return [cause] if cause is not None else []
+
+    def _tried(self, cell: int) -> list[Cause]:
+        """Return the causes of a cell that runs with other decisions and stores show."""
+        if not self.tape.cell(self.out, cell).writers:
+            return self._of_unwritten(cell)
+        if (writer := self._last_writer(cell)) is None:
+            return []
+        for thread, at in [writer, *self._fillers(*writer)]:
+            if cause := self._blamed(thread, cell, at):
                 return [cause]
-            if cause := self._of_constant(origin.formula, goal):
-                return [cause]
-        for one, at in [(thread, writer.at), *self._fillers(thread, writer.at)]:
-            if cause := self._blamed(one, cell, at):
-                return [cause]
-        return self._of_store(cell, thread)
+        return self._of_store(cell, writer[0])
 
     # ---- decisions
 

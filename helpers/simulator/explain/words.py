@@ -362,7 +362,8 @@ def _output(story: Story, cell_number: int | None = None) -> str:
 def _subjects(story: Story) -> Iterator[tuple[str, bool]]:
     """Yield what is wrong, in words, and whether it is many: the pattern, then one cell."""
     wrong = story.wrong
-    if wrong is not None and wrong.count > 1 and (wrong.conditions or wrong.is_all):
+    is_said = wrong is not None and (wrong.conditions or wrong.is_all)
+    if wrong is not None and is_said and wrong.count > 1 and story.are_alike:
         text = which(wrong, story.output)
         yield text[0].upper() + text[1:], True
     yield _output(story), False
