@@ -41,7 +41,8 @@ MOST_DECISIONS = 24  # of one thread that are turned round
 MOST_ALIKE = 2_000  # decisions with the same values that are turned round together
 MOST_LINES = 6  # before which a wait is tried
 MOST_TARGETS = 4  # wrong cells that are tried in turn
-MOST_FOLLOWED = 12  # wrong cells whose values are followed
+MOST_OTHERS = 32  # stores of threads that are not followed
+MOST_FOLLOWED = 8  # wrong cells whose values are followed
 _SPECIAL = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
@@ -120,9 +121,9 @@ class Cause:
 class Story:
     """What is known of a wrong result. output: the array; wrong: its wrong cells; cell, got, want:
     the one that is explained (-1, None, None where a finding alone is); formula, right: its terms;
-    missing, surplus: those that differ; is_unwritten: nobody stores it, and `wrong` has the cells of
-    which that is so; are_alike: other wrong cells differ from what is right in the same way; tape:
-    of the launch; mask, expected: where the output is wrong, and what is right.
+    missing, surplus: those that differ; is_unwritten: nobody stores it, and `wrong` has the cells
+    of which that is so; are_alike: other wrong cells differ from what is right in the same way;
+    tape: of the launch; mask, expected: where the output is wrong, and what is right.
     """
 
     output: str
@@ -209,7 +210,7 @@ class _Teller:
         with contextlib.suppress(_Enough):
             causes = self._of_findings()
             if not causes and self.tape.completed and mask.any():
-                # What the formulas show needs few runs: of every cell before any trial of decisions.
+                # What formulas show needs few runs: of every cell before any trial of decisions.
                 targets = list(self._targets())
                 for search, target in itertools.product((self._shown, self._tried), targets):
                     causes = search(target)
@@ -239,7 +240,8 @@ class _Teller:
             )
             if is_unwritten:
                 are_alike, shown = True, mask & self._unwritten
-        wrong = patterns.pattern(shown, self.stored) if shown.any() and self.tape.completed else None
+        is_over = shown.any() and self.tape.completed
+        wrong = patterns.pattern(shown, self.stored) if is_over else None
         return Story(
             self.out, wrong, -1 if cell is None else cell, mask.shape, got, value, formula, right,
             missing, surplus, is_unwritten, are_alike, causes, self.tape.grid, self.tape.block,
@@ -420,7 +422,7 @@ class _Teller:
         changes: list[Change] = []
         tape: Tape = self.tape
         for _ in range(MOST_OUTSIDE):
-            finding = next((one for one in tape.findings if one.kind == "out-of-bounds"), None)
+            finding = next((one for one in faults(tape) if one.kind == "out-of-bounds"), None)
             if finding is None:
                 return tape
             thread = (finding.block, finding.thread)
@@ -457,7 +459,7 @@ class _Teller:
         changes: list[Change] = []
         tape: Tape = self.tape
         while not tape.completed:
-            finding = next((one for one in tape.findings if one.kind == "out-of-bounds"), None)
+            finding = next((one for one in faults(tape) if one.kind == "out-of-bounds"), None)
             if finding is None or len(changes) > MOST_OUTSIDE:
                 return []
             one = self._outside(tape, (finding.block, finding.thread))
@@ -617,7 +619,7 @@ class _Teller:
         goal = self.goal(cell)
         if goal is None or tape is None or tape.completed or one.is_true:
             return None
-        if not any(f.kind == "out-of-bounds" and f.thread == thread[1] for f in tape.findings):
+        if not any(f.kind == "out-of-bounds" and f.thread == thread[1] for f in faults(tape)):
             return None
         self._count()
         tape = self.experiment.record((*self.base, Turn.of(step, one)))
@@ -918,17 +920,24 @@ class _Teller:
 
     def _stands_in_shared(self, access: Access, need: Atom) -> bool:
         """Return whether the array that an access reads holds the value of an atom somewhere."""
-        goal, own = self._value(access, need), self.tape.arrays.at(access.address)
+        value, own = self._value(access, need), self.tape.arrays.at(access.address)
         number = self.tape._number(access.block, self.tape.grid, "block")
-        if own is None or goal is None:
+        if own is None or value is None:
             return False
+        goal, others = Formula.of(need), 0
         for address in range(own.start, own.start + own.nbytes, own.element_bytes or 4):
             for store in self.followed.stores(address):
                 if store.lane[0] != number or store.at > access.at:
                     continue
-                stored = self._access_at(self._named(store.lane), store.at, address)
-                if stored is not None and stored.value == goal:
-                    return True
+                keys = [(store.at, store.lane[1], element) for element in range(4)]
+                if keys[0] in self.tape.provenance.stored:
+                    if any(self.tape.provenance.stored.get(key) == goal for key in keys):
+                        return True
+                elif others < MOST_OTHERS:  # its thread's values are not followed
+                    others += 1
+                    stored = self._access_at(self._named(store.lane), store.at, address)
+                    if stored is not None and stored.value == value:
+                        return True
         return False
 
     def _access_at(self, thread: Thread, at: int, address: int) -> Access | None:
@@ -1049,17 +1058,22 @@ class _Teller:
 
     def _of_constant(self, formula: Formula, goal: Formula) -> Cause | None:
         """Find the line that stores a number which belongs in no largest or smallest of some."""
-        for number in sorted(_constants(formula) - _constants(goal)):
-            for thread in self.threads:
-                for step in self.steps(thread):
-                    for one in step.accesses:
-                        if one.is_store and one.space == "shared" and one.value == number:
-                            key = (one.at, self._linear(one.thread), one.element)
-                            if self.tape.provenance.stored.get(key) is None:
-                                return Cause(
-                                    "constant", one.line, thread, place=self.place(one),
-                                    value=number, is_tried=False,
-                                )  # fmt: skip
+        numbers = sorted(_constants(formula) - _constants(goal))
+        stored = sorted(self.tape.provenance.stored.items(), key=lambda one: one[0])
+        for at, linear, element in [key for key, form in stored if form is None and numbers]:
+            event = self.tape.events[at]
+            assert event.addresses is not None
+            address = event.addresses[event.lanes.index(linear % 32)] + element * event.row.bytes
+            place = self.tape.arrays.at(address)
+            if place is None or place.space != "shared":
+                continue
+            thread = self._named((event.block, linear))
+            one = self._access_at(thread, at, address)
+            if one is not None and one.value in numbers:
+                return Cause(
+                    "constant", one.line, thread, place=self.place(one), value=one.value,
+                    is_tried=False,
+                )  # fmt: skip
         return None
 
     # ---- in words of the source
@@ -1293,7 +1307,7 @@ def _is_plain(value: Any) -> bool:
 def faults(tape: Tape) -> tuple[Finding, ...]:
     """Return the findings of a tape but for cells that nobody stores: these are wrong cells here.
     """
-    return tuple(one for one in tape.findings if one.kind != "unwritten")
+    return tuple(one for one in tape.recording.report.findings if one.kind != "unwritten")
 
 
 def _weight(findings: Iterable[Finding]) -> int:

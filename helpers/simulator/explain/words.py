@@ -243,11 +243,12 @@ def of_frame(frame: Frame, names: Sequence[str]) -> str:
 _VERBS = {"r": ("reads", "has read"), "w": ("writes", "has written")}
 
 
-def of_race(race: Race, names: Sequence[str]) -> str:
-    """Return a race in a replay: who does what, in which line, and what keeps no order."""
+def of_race(race: Race, names: Sequence[str], cell_text: str) -> str:
+    """Return a race in a replay: who does what, in which line, and what keeps no order. cell_text:
+    the cell, as a program writes it.
+    """
     line, other_line = race.lines
     kind, other_kind = race.kinds
-    cell_text = f"{race.array}[{race.cell}]"
     me, other = names[race.thread], names[race.other]
     first = f"Line {line}: thread {me} {_VERBS[kind][0]} {cell_text}."
     if race.is_later:
@@ -694,6 +695,19 @@ def how_many(wrong: int, total: int) -> str:
 def orders(count: int) -> list[tuple[str, str]]:
     """Return the names of the orders of a replay, and which threads run ahead in each."""
     return [("A", "as the threads ran"), ("B", "another order")][:count]
+
+
+def of_lines_that_race(name: str, line: int, other_line: int) -> str:
+    """Return the title of a replay with a race."""
+    low, high = sorted((line, other_line))
+    if low == high:
+        return f"A race in {name}: nothing orders the threads in line {low}"
+    return f"A race in {name}: nothing orders lines {low} and {high}"
+
+
+def of_threads(name: str) -> str:
+    """Return the title of a replay in which nothing was found."""
+    return f"What the threads of {name} do"
 
 
 def of_launch(name: str, block: tuple[int, int, int]) -> str:
