@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST_CELLS = 2_500  # of the arrays of a case in which a mistake is explained
 MOST_THREADS = 2_048  # of its blocks
 MOST_SECONDS = 1.2  # of the processor, until no further case is begun
-QUICK_SECONDS = 0.2  # the same where a cause is known
+QUICK_SECONDS = 0.4  # the same where a cause is known
 _MOST_CASES = 4
 
 
@@ -74,8 +74,8 @@ def story_of(exercise: GradedExercise, cell: KernelCell) -> Told | None:
             continue
         if _shows_a_pattern(told.story):
             return told
-        if found is None or (told.story.causes and not found.story.causes):
-            found = told
+        if found is None or not found.story.causes or _is_of_index(told.story):
+            found = told  # of a larger case: more of its cells could say otherwise
         # A cause of a case in which all is wrong is worth a look at another one, if that is quick.
         enough = QUICK_SECONDS if found.story.causes else MOST_SECONDS
         if time.process_time() > begun + enough:
@@ -88,6 +88,10 @@ def story_of(exercise: GradedExercise, cell: KernelCell) -> Told | None:
 def _shows_a_pattern(story: Story) -> bool:
     """Return whether some cells are right: where all are wrong, much could be the cause."""
     return bool(story.causes) and (story.wrong is None or not story.wrong.is_all)
+
+
+def _is_of_index(story: Story) -> bool:
+    return bool(story.causes) and story.causes[0].kind == "index"
 
 
 def small_cases(exercise: GradedExercise) -> Iterator[Case]:
@@ -119,8 +123,12 @@ def _distinct(case: Case) -> Case:
         if array.size and np.ptp(array) < 1e6:  # not where a case is about its values
             flat = array.reshape(-1)
             places = np.argsort(flat, kind="stable")
-            # In their order, and with their signs: 0.25, 1.25, 2.25 ... and -0.75, -1.75 ...
-            flat[places] = np.arange(flat.size) - np.count_nonzero(flat < 0) + 0.25
+            # In their order, and nearly all with their signs. The steps differ, so that one sum of
+            # some values is not that of others.
+            steps = 1 + np.arange(flat.size) ** 2 % 7 / 4
+            values = np.cumsum(steps) - 0.75
+            zero = values[min(int(np.count_nonzero(flat < 0)), flat.size - 1)]
+            flat[places] = values - zero + 0.25
     return case
 
 
@@ -141,7 +149,9 @@ def _is_as_judged(
     """Return whether the launch that is judged does what the record says: the debugger's
     translation rounds otherwise, and a variable without a value holds something else there.
     """
-    (judged,) = outcome.checked(cell, [case], limit_s=exercise.limit_s)
+    is_endless = any(one.kind == "runaway" for one in faults(story.tape))
+    limit = min(exercise.limit_s, 1.0) if is_endless else exercise.limit_s
+    (judged,) = outcome.checked(cell, [case], limit_s=limit)
     kinds = {one.kind for one in judged.findings}
     # An output may be read before it is stored where it is judged: its values say so.
     recorded_kinds = {

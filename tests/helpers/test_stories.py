@@ -82,6 +82,36 @@ WRONG: list[tuple[str, tuple[tuple[str, str], ...], str, int, str]] = [
         "",
     ),
     ("deal_cells", (("__syncthreads();", "__syncthreads;"),), "race", 0, ""),
+    (  # another line's fault would explain the first output as well
+        "conv1d_basic",
+        (("i - 1 + j", "i + j"),),
+        "index",
+        16,
+        "Line 16 reads N[1] where N[0] belongs: `N[cell]` with cell = 1.",
+    ),
+    (  # what a thread reads is right; where it stores is not
+        "transpose",
+        (("column < height && row < width", "x < width && y < height"),),
+        "decision",
+        14,
+        "No thread stores P[2][1]: line 14, `x < width && y < height` is false with x = 1, "
+        "width = 3, y = 2, height = 2.",
+    ),
+    (  # the condition that is there is no fault
+        "axpy_basic",
+        (("i < n", "true"),),
+        "unguarded",
+        9,
+        "Thread 3 has no output, but nothing keeps it from line 9, where it reads x[3].",
+    ),
+    (
+        "conv1d_basic",
+        (("if (i < n)", "if (i > 0 && i < n - 1)"),),
+        "idle",
+        8,
+        "No thread stores the first and the last cell of P: line 8, `i > 0 && i < n - 1` is false "
+        "with i = 0, n = 6.",
+    ),
 ]
 WITH_SMALL = [
     name for name in exercises.names() if getattr(exercises.find(name), "small", None) is not None

@@ -5,6 +5,7 @@ To follow every value of every thread takes long, and a story needs the formulas
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -77,20 +78,23 @@ class Followed:
         place = self.tape.arrays.by_name[array]
         return self.stores(place.start + cell * place.element_bytes)
 
-    def follow(self, array: str, cells: Iterable[int]) -> None:
-        """Follow the values that some cells depend on: the tape has the formulas of these alone."""
+    def follow(self, array: str, cells: Iterable[int], until: float = math.inf) -> None:
+        """Follow the values that some cells depend on: the tape has the formulas of these alone.
+        until: as of Provenance, whose exception it raises.
+        """
         stores, loads, exchanges, is_complete = self._accesses
         if not is_complete:
+            self.tape.__dict__["provenance"] = Provenance(self.tape, until)
             return
         # A thread is followed up to the last of its stores that matters.
         todo = [(one.lane, one.at) for cell in cells for one in self.writers(array, cell)]
-        until: dict[Lane, int] = {}
+        ends: dict[Lane, int] = {}
         while todo:
             lane, end = todo.pop()
-            done = until.get(lane, -1)
+            done = ends.get(lane, -1)
             if end <= done:
                 continue
-            until[lane] = end
+            ends[lane] = end
             for load in loads.get(lane, ()):
                 if done < load.at <= end:
                     todo += [(one.lane, one.at) for one in stores.get(load.address, ())
@@ -98,8 +102,8 @@ class Followed:
             if exchanges:
                 first = lane[1] // 32 * 32
                 todo += [((lane[0], first + k), end) for k in range(32)]
-        part: Any = _Part(self.tape, list(self._of(set(until))))
-        self.tape.__dict__["provenance"] = Provenance(part)
+        part: Any = _Part(self.tape, list(self._of(set(ends))))
+        self.tape.__dict__["provenance"] = Provenance(part, until)
 
     def _of(self, lanes: set[Lane]) -> Iterator[Event]:
         by_warp: dict[tuple[int, int], set[int]] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -35,21 +36,25 @@ from .origins import CellOrigin, Writer
 from .ptx_types import is_float, type_name, value_of
 from .recording import Event
 from .steps import ThreadLog, local_name, passed, static_bits
-from .translation import BY_ADDRESS, FunctionCode, Row
+from .translation import BY_ADDRESS, FunctionCode, NotRecorded, Row
 from .values import number
 from .variables import Number as NumberType
 from .variables import Pointer, Structure, numbers_of
 
+_EVENTS_A_LOOK = 64  # at the clock
 _OF_MATRICES = ("mma", "wmma", "wgmma", "ldmatrix", "movmatrix")
 _ROUNDING = {2: 0.1, 4: 1e-2, 8: 1e-6}  # of a result by its bytes, over the size of its terms
 
 
 class Provenance:
-    """The formulas of a launch. `at_load` has the formula that each load has read, by the number of
-    its event and the thread.
+    """The formulas of a launch. `loaded` has the formula that each load has read, by the number of
+    its event, the thread and the element; `stored` those of stores.
+
+    until: time.process_time() at which it gives up. Raises NotRecorded then.
     """
 
-    def __init__(self, tape: LaunchRecord):
+    def __init__(self, tape: LaunchRecord, until: float = math.inf):
+        self._until = until
         self.tape = tape
         self.recording = tape.recording
         translation = tape.recording.kernel.translation
@@ -369,7 +374,9 @@ class Provenance:
 
     def _run(self) -> None:
         groups: dict[tuple, list[Lane]] = {}
-        for event in self.tape.events:
+        for count, event in enumerate(self.tape.events):
+            if count % _EVENTS_A_LOOK == 0 and time.process_time() > self._until:
+                raise NotRecorded("its values come from too many steps to follow them")
             if event.block != self._block:
                 self._block = event.block
                 self.of_block.clear()

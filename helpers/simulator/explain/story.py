@@ -14,6 +14,7 @@ import itertools
 import math
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -42,6 +43,7 @@ MOST_ALIKE = 2_000  # decisions with the same values that are turned round toget
 MOST_LINES = 6  # before which a wait is tried
 MOST_TARGETS = 4  # wrong cells that are tried in turn
 MOST_OTHERS = 32  # stores of threads that are not followed
+MOST_AGREED = 4  # wrong cells that are asked whether they agree on a cause
 MOST_FOLLOWED = 8  # wrong cells whose values are followed
 _SPECIAL = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
@@ -190,10 +192,10 @@ class _Teller:
         rest = wrong[MOST_FOLLOWED // 2 :]
         step = -(-len(rest) // (MOST_FOLLOWED // 2)) or 1
         self.cells: list[int] = [*wrong[: MOST_FOLLOWED // 2], *rest[::-1][::step][::-1]]
-        self.followed.follow(self.out, self.cells)
-        if judge.right is not None:
-            judge.right.follow(self._name_in_right, self.cells)
         self.until = until
+        self.followed.follow(self.out, self.cells, until)
+        if judge.right is not None:
+            judge.right.follow(self._name_in_right, self.cells, until)
 
     @cached_property
     def threads(self) -> list[Thread]:
@@ -213,8 +215,7 @@ class _Teller:
                 # What formulas show needs few runs: of every cell before any trial of decisions.
                 targets = list(self._targets())
                 for search, target in itertools.product((self._shown, self._tried), targets):
-                    causes = search(target)
-                    if causes:
+                    if causes := self._agreed(target, search(target)):
                         cell = target
                         break
         if cell is None and self.tape.completed and mask.any():
@@ -390,7 +391,8 @@ class _Teller:
                 return causes
         if not place.element and finding.array:
             place = replace(place, element=_element(finding.array, finding.index))
-        is_idle = bool(self._cells_of) and thread not in self._cells_of
+        is_idle = bool(self._cells_of) and thread not in self._cells_of and self._has_own_cells
+        is_idle = is_idle and access.space != "shared"
         kind = "unguarded" if is_idle else "outside"
         return [Cause(kind, access.line, thread, place=place, origins=origins, is_tried=False)]
 
@@ -404,8 +406,13 @@ class _Teller:
                 if one.at > access.at or one.pc in tried or len(tried) >= 8:
                     continue
                 tried.add(one.pc)
-                if self.is_right(self._kept_away(one)):
-                    choice = self.choice(step, one)
+                tape, changes = self._kept_away(one)
+                choice = self.choice(step, one)
+                if tape is None or not self.is_right(tape) or not choice.values:
+                    continue
+                # Turned wherever its variables have these values, it must break nothing.
+                others = self._with(tape)._alike(one, choice)
+                if not others or self.is_right(self.again((*changes, *others))):
                     return [
                         Cause("decision", choice.line, thread, choice, place=place, origins=origins)
                     ]
@@ -417,18 +424,26 @@ class _Teller:
         every = (one for step in reversed(steps) for one in reversed(step.accesses))
         return next((one for one in every if not one.is_inside), None)
 
-    def _kept_away(self, decision: Decision) -> Tape | None:
-        """Turn a decision wherever it leads outside of an array, until the launch ends."""
+    def _with(self, tape: Tape) -> _Teller:
+        """Return this search in another tape of the same launch."""
+        inner = _Teller.__new__(_Teller)
+        inner.__dict__.update(self.__dict__ | {"tape": tape, "_numbers": {}})
+        return inner
+
+    def _kept_away(self, decision: Decision) -> tuple[Tape | None, list[Change]]:
+        """Turn a decision wherever it leads outside of an array, until the launch ends. Returns
+        None for the tape where it does not.
+        """
         changes: list[Change] = []
         tape: Tape = self.tape
         for _ in range(MOST_OUTSIDE):
             finding = next((one for one in faults(tape) if one.kind == "out-of-bounds"), None)
             if finding is None:
-                return tape
+                return tape, changes
             thread = (finding.block, finding.thread)
             access = self._outside(tape, thread)
             if access is None:
-                return None
+                return None, changes
             last = [
                 one
                 for step in tape.thread(*thread)
@@ -437,13 +452,14 @@ class _Teller:
             ]
             change = Turn(At(last[-1].pc, *thread, last[-1].nth)) if last else None
             if change is None or change in changes or last[-1].is_true != decision.is_true:
-                return None
+                return None, changes
             changes.append(change)
             self._count()
             tape = self.experiment.record((*self.base, *changes))
-        return None
+        return None, changes
 
     def _count(self) -> None:
+        """Raise _Enough where the story has used its runs or its time."""
         if self.experiment.runs >= MOST_RUNS or time.process_time() > self.until:
             raise _Enough
 
@@ -540,15 +556,56 @@ class _Teller:
         writer = origin.writers[-1]
         return (writer.block, writer.thread), writer.at
 
+    @cached_property
+    def _has_own_cells(self) -> bool:
+        """Return whether the threads store the cells that they store in the right kernel: then a
+        cell that another thread has stored has a value that was not meant for it.
+        """
+        stored = own = 0
+        for thread, cells in self._cells_of.items():
+            for cell in cells:
+                if writers := self.followed.writers(self.out, cell):
+                    stored += 1
+                    own += any(self._named(one.lane) == thread for one in writers)
+        return 3 * own >= stored
+
+    def _is_foreign(self, cell: int, thread: Thread) -> bool:
+        """Return whether a thread has stored a cell of another thread."""
+        owner = self.owner(cell)
+        return owner is not None and owner != thread and self._has_own_cells
+
+    def _agreed(self, cell: int, causes: list[Cause]) -> list[Cause]:
+        """Return the causes on which some wrong cells agree, as a first one may have one by chance:
+        of indices the one that explains the most cells, and the value of a variable only if it is
+        wrong for another cell, too.
+        """
+        if not causes or causes[0].kind not in ("index", "variable"):
+            return causes
+        search = self._shown if causes[0].kind == "index" else self._tried
+        step = max(len(self.cells) // MOST_AGREED, 1)
+        others = [one for one in self.cells[step // 2 :: step] if one != cell]
+        found = [more for one in others if (more := search(one)) and more[0].kind == causes[0].kind]
+
+        def place(one: list[Cause]) -> tuple:
+            first = one[0]
+            return first.line, first.name, first.place and first.place.element.partition("[")[0]
+
+        counts = Counter(map(place, [causes, *found]))
+        if causes[0].kind == "variable":
+            return causes if counts[place(causes)] > 1 or not others else []
+        return max([causes, *found], key=lambda one: counts[place(one)])
+
     def _shown(self, cell: int) -> list[Cause]:
         """Return the causes that the formula of a cell shows."""
         if (writer := self._last_writer(cell)) is None:
             return []
         origin, goal = self.tape.cell(self.out, cell), self.goal(cell)
-        if causes := self._of_unset(*writer, cell):
-            return causes
         writers = {(one.block, one.thread) for one in origin.writers}
         if len(writers) > 1 and (causes := self._of_stray(cell)):
+            return causes
+        if self._is_foreign(cell, writer[0]):
+            return []
+        if causes := self._of_unset(*writer, cell):
             return causes
         if goal is None:
             return []
@@ -635,8 +692,7 @@ class _Teller:
         for need in dict.fromkeys(lacks):
             change = Redirect.of(access, need.array, need.index)
             if self.mends(self.again([Turn.of(step, one), change]), cell):
-                inner = _Teller.__new__(_Teller)
-                inner.__dict__.update(self.__dict__ | {"tape": tape, "_numbers": {}})
+                inner = self._with(tape)
                 return Cause(
                     "skipped", one.line, thread, self.choice(step, one), place=inner.place(access),
                     belongs=str(need), origins=inner.origins(access),
@@ -653,6 +709,7 @@ class _Teller:
                         continue
                     if self.values(thread, other.at, choice.values) == choice.values:
                         found.append(Turn.of(step, other))
+            self._count()
             if len(found) > MOST_ALIKE:
                 break
         return found
@@ -674,12 +731,19 @@ class _Teller:
         return self._of_condition(cell, owner) or self._last_choice(owner)
 
     def _last_choice(self, thread: Thread) -> list[Cause]:
-        """Return the last decision of a thread, if it is false: then it stores nothing."""
+        """Return the last decision of a thread, if it is false and keeps the thread from lines to
+        which it has never come.
+        """
         for step in reversed(self.steps(thread)):
             for one in reversed(step.decisions):
                 choice = self.choice(step, one)
                 if choice.is_true or not choice.condition:
                     return []
+                self._count()
+                tape = self.experiment.record((*self.base, Turn.of(step, one)))
+                known = {other.line for other in self.steps(thread)}
+                if all(other.line in known for other in tape.thread(*thread)):
+                    return []  # a loop that has come to its end
                 origins = self._origins(thread, one.at, list(choice.values))
                 return [Cause("idle", one.line, thread, choice, origins=origins, is_tried=False)]
         return []
@@ -1031,14 +1095,15 @@ class _Teller:
         """
         steps = tape.thread(*thread)
         if any(
-            a.is_store and (a.array, a.index) == (access.array, access.index)
+            a.is_store and not a.is_atomic and (a.array, a.index) == (access.array, access.index)
             for step in steps
             for a in step.accesses
         ):
             return True
         if tape.completed or not steps or thread[1] != access.thread:
             return False
-        return bool(self.source.indices(steps[-1].line, access.array))
+        assigned = rf"(?<![\w.]){re.escape(access.array)}\s*\[[^=]*\]\s*=(?!=)"
+        return re.search(assigned, self.source.statement(steps[-1].line)) is not None
 
     def _of_whole(self, thread: Thread, formula: Formula, goal: Formula) -> Cause | None:
         """Find the line in which a float loses its fraction."""
@@ -1296,6 +1361,8 @@ def _renamed_atom(atom: Atom, names: Mapping[str, str]) -> Atom:
 
 
 def _element(array: str, index: Any) -> str:
+    if index is None:
+        return array
     indices = index if isinstance(index, tuple) else (index,)
     return array + "".join(f"[{one}]" for one in indices)
 

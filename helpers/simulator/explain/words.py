@@ -397,7 +397,7 @@ def _of_decision(story: Story, cause: Cause) -> Iterator[str]:
 def _fault(story: Story, subject: str, are_many: bool) -> str:
     """Return what is wrong with some cells: "P[4] lacks N[3]*filter[0]"."""
     if story.is_unwritten:
-        text = subject if subject.startswith(story.output) else subject[0].lower() + subject[1:]
+        text = subject[0].lower() + subject[1:] if are_many else subject
         return f"No thread stores {text}"
     if story.missing and not story.surplus:
         return f"{subject} {'lack' if are_many else 'lacks'} " + _term_words(
@@ -459,9 +459,9 @@ def _of_idle(story: Story, cause: Cause) -> Iterator[str]:
     choice = cause.choice
     assert choice is not None
     for values in dict.fromkeys((_with(choice.values), "")):
-        for subject, _ in _subjects(story):
+        for subject, are_many in _subjects(story):
             yield (
-                f"{_fault(story, subject, False)}: line {cause.line}, `{choice.condition}` is "
+                f"{_fault(story, subject, are_many)}: line {cause.line}, `{choice.condition}` is "
                 f"{_truth(choice)}{values}."
             )
 
