@@ -62,6 +62,8 @@ def story_of(exercise: GradedExercise, cell: KernelCell) -> Told | None:
     why_not = ""
     begun = time.process_time()
     for case in small_cases(exercise):
+        if time.process_time() > begun + MOST_SECONDS:
+            break
         if len(case.steps) != 1 or case.within:
             why_not = why_not or "its cases have several launches"
             continue
@@ -77,8 +79,7 @@ def story_of(exercise: GradedExercise, cell: KernelCell) -> Told | None:
         if found is None or not found.story.causes or _is_of_index(told.story):
             found = told  # of a larger case: more of its cells could say otherwise
         # A cause of a case in which all is wrong is worth a look at another one, if that is quick.
-        enough = QUICK_SECONDS if found.story.causes else MOST_SECONDS
-        if time.process_time() > begun + enough:
+        if found.story.causes and time.process_time() > begun + QUICK_SECONDS:
             break
     if found is None and why_not:
         raise NoStory(f"what the threads of {exercise.name} did is not recorded: {why_not}")
