@@ -770,9 +770,9 @@ def test_the_shortest_launch_and_copy_are_those_of_the_records():
         fitting = (row for row in rows if row["series"] == series)
         return min(min(row["timing"]["samples"]) for row in fitting)
 
-    launch = shortest("100_timing_traps", "events on the stream (right)")
-    waited = shortest("101_sizes", "launched and waited for")
-    two_copies = shortest("101_sizes", "with copies") - waited
+    launch = shortest("114_timing_traps", "events on the stream (right)")
+    waited = shortest("115_sizes", "launched and waited for")
+    two_copies = shortest("115_sizes", "with copies") - waited
     assert _times.LAUNCH_US <= 1e3 * launch < 1.1 * _times.LAUNCH_US
     assert _times.COPY_US <= 1e3 * two_copies / 2 < 1.1 * _times.COPY_US
 
