@@ -107,7 +107,7 @@ WRONG: list[tuple[str, tuple[tuple[str, str], ...], str, int, str]] = [
     (
         "conv1d_basic",
         (("if (i < n)", "if (i > 0 && i < n - 1)"),),
-        "idle",
+        "decision",
         8,
         "No thread stores the first and the last cell of P: line 8, `i > 0 && i < n - 1` is false "
         "with i = 0, n = 6.",

@@ -193,9 +193,12 @@ class _Teller:
         step = -(-len(rest) // (MOST_FOLLOWED // 2)) or 1
         self.cells: list[int] = [*wrong[: MOST_FOLLOWED // 2], *rest[::-1][::step][::-1]]
         self.until = until
-        self.followed.follow(self.out, self.cells, until)
+        if not names and not self.findings:
+            return  # there is nothing to tell
+        enough = time.process_time() + MOST_SECONDS
+        self.followed.follow(self.out, self.cells, enough)
         if judge.right is not None:
-            judge.right.follow(self._name_in_right, self.cells, until)
+            judge.right.follow(self._name_in_right, self.cells, enough)
 
     @cached_property
     def threads(self) -> list[Thread]:
