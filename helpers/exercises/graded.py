@@ -312,7 +312,7 @@ class GradedExercise(BaseExercise):
             else ""
         )
         return self._verdict(
-            "wrong", "\n".join(lines) + right, hint or _SEARCH, is_guess=not shown_hint
+            "wrong", "\n".join(lines) + right, hint or SEARCH, is_guess=not shown_hint
         )
 
     def _shown_hint(
@@ -558,7 +558,7 @@ def _fits(case: Case, one: Outcome) -> bool:
 
 _ACCESSES = ("load", "store", "atomic")
 _NO_PATTERN = ("all", "scattered", "untouched", "zero")
-_SEARCH = (
+SEARCH = (
     "The wrong values stand in no pattern known here: take one of them, work it out by "
     "hand, and follow the thread that writes it."
 )
