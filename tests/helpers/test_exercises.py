@@ -17,6 +17,7 @@ from helpers.exercises import (
     amounts,
     labs,
     loops_swapped,
+    mutants,
     my_entry,
     outcome,
     puzzles,
@@ -24,13 +25,14 @@ from helpers.exercises import (
     verdict,
 )
 from helpers.exercises import hints as hints_module
+from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.python_exercise import PythonExercise
 from helpers.exercises.verdict import ExerciseError
 from helpers.experiments import leaderboard
 from helpers.problems import conv2d
-from helpers.tools import exercise_amounts
+from helpers.tools import exercise_records
 from tests import exercises as answers
 from tests import golden
 
@@ -104,11 +106,35 @@ def test_a_wrong_answer_is_rejected_with_its_hint(one, answer, monkeypatch):
     golden.require("answers", f"{one.name}: {answer.what}", golden.of_verdict(found))
 
 
+@pytest.mark.parametrize("one", [one for one in ALL if one.name in mutants.recorded()], ids=title)
+def test_a_mutant_is_rejected_and_recognised(one):
+    every = mutants.of(one)
+    rows = mutants.recorded()[one.name]
+    assert len(rows) == len(every), "`python -m helpers.tools.exercise_records --write`"
+    assert len({json.dumps(traces) for _, traces in rows}) == len(rows), "two mutants do the same"
+    for mutant in every:
+        cell = kernel_cells.parse(mutants.edited(one.solution, mutant.edits))
+        assert mutants.hint_of(one, one.run_small(cell)) == mutant.hint, mutant.edits
+        assert not passes(one, cell), mutant.edits
+    assert mutants.hint_of(one, one.run_small(kernel_cells.parse(one.solution))) == ""
+
+
+def passes(one: Exercise, cell: kernel_cells.KernelCell) -> bool:
+    """Whether all cases come out right, the smallest first: a mutant fails in one of the first."""
+    cases = sorted(one.fitted(cell, NOTEBOOK_SEED), key=lambda case: case.count)
+    tried = (
+        (case, seen)
+        for case in cases
+        for seen in outcome.checked(cell, [case], limit_s=one.limit_s)
+    )
+    return all(not seen.stopped and one.is_right(case, seen.arrays) for case, seen in tried)
+
+
 @pytest.mark.parametrize("one", ALL, ids=title)
 def test_an_exercise_has_hints_and_several_answers(one):
     assert 2 <= len(one.hints) <= 3
     right, wrong = answers.right(one), answers.wrong(one)
-    assert len(right) >= 2 and len(wrong) >= 5
+    assert len(right) >= 2 and len(wrong) + len(mutants.of(one)) >= 5
     assert [answers.text_of(one, answer) == one.solution for answer in right].count(True) == 1
     stubs = {answers.text_of(one, answer) for answer in wrong if answer.status == "not_begun"}
     assert one.stub in stubs, "the stub is not right yet"
@@ -174,8 +200,8 @@ def test_the_recorded_amounts_are_those_of_the_solution(one):
     if one.fit is not None:
         assert not recorded
         return
-    assert not exercise_amounts.differ(exercise_amounts.of(one), recorded), (
-        "`python -m helpers.tools.exercise_amounts --write` counts them anew"
+    assert not exercise_records.differ(exercise_records.amounts_of(one), recorded), (
+        "`python -m helpers.tools.exercise_records --write` counts them anew"
     )
 
 
