@@ -69,7 +69,7 @@ def test_the_box_gets_the_cases_of_each_exercise(name):
         (lambda notes: notes[0].update(counts=[]), "not every launch has counters"),
         (lambda notes: notes[0]["counts"][0].update(barriers=-1), "a counter is -1"),
         (lambda notes: notes[0]["counts"][0]["traffic"][0].update(lanes=-3), "a counter is -3"),
-        (lambda notes: notes[0].update(spread=dict.fromkeys(notes[0]["spread"], -2)), "a counter is -2"),
+        (lambda notes: notes[0]["spread"].update(dict.fromkeys(notes[0]["spread"], -2)), "is -2"),
         (lambda notes: notes.pop(), "bytes of arrays"),
     ],
 )
