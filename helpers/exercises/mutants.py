@@ -23,7 +23,7 @@ from __future__ import annotations
 import importlib
 import json
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -74,8 +74,7 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
 
 
 def of(exercise: GradedExercise) -> tuple[Mutant, ...]:
-    """Return the mutants of an exercise; none for one without them, and in a package for students.
-    """
+    """Return the mutants of an exercise: none in a package for students."""
     if not (exercise.folder / "mutants.py").is_file():
         return ()
     package = ".".join(exercise.folder.relative_to(folders.ROOT).parts)
@@ -86,9 +85,10 @@ def of(exercise: GradedExercise) -> tuple[Mutant, ...]:
 
 
 def trace(case: Case, one: Outcome) -> Trace:
-    """Return what an answer has left in a case: of each finding its kind, element and thread, else
-    of each output the values that nobody wrote, those that are not finite, and the others, each as
-    a sum with weights. Two outputs with the same sums are the same, but for rounding.
+    """Return what an answer has left in a case: of each finding its kind, element, thread and
+    count; else of each output the values that nobody wrote, those that are not finite, and the
+    others, each as a sum with weights. Two outputs with the same sums are the same, but for
+    rounding.
     """
     if one.stopped:
         return [
@@ -98,6 +98,7 @@ def trace(case: Case, one: Outcome) -> Trace:
                 np.array(found.index).tolist(),
                 list(found.thread),
                 list(found.block),
+                found.count,
             ]
             for found in one.findings
         ]
@@ -156,41 +157,15 @@ def hint_of(exercise: GradedExercise, outcomes: Sequence[Outcome]) -> str:
     cases = exercise.small_cases
     if len(outcomes) != len(cases):
         return ""
-    left = [
-        (trace(case, one), slack(exercise, case, one))
-        for case, one in zip(cases, outcomes, strict=True)
-    ]
+    left = list(map(trace, cases, outcomes))
+    slacks = [slack(exercise, case, one) for case, one in zip(cases, outcomes, strict=True)]
     for hint, traces in recorded().get(exercise.name, ()):
-        if all(is_alike(*pair) for pair in _beside(left, traces)):
+        if all(map(is_alike, left, traces, slacks)):
             return hint
     return ""
-
-
-def _beside(
-    left: Sequence[tuple[Trace, list[float]]], traces: Sequence[Trace]
-) -> list[tuple[Trace, Trace, list[float]]]:
-    return [(own, other, most) for (own, most), other in zip(left, traces, strict=True)]
 
 
 @cache
 def recorded() -> dict[str, list[tuple[str, list[Trace]]]]:
     """Return hint and traces, a trace for each small case, of every mutant by exercise."""
     return json.loads(FILE.read_text(encoding="utf-8"))
-
-
-def recording(
-    exercise: GradedExercise, run: Callable[[str], Sequence[Outcome]]
-) -> list[list[Any]]:
-    """Return the record of an exercise. run: what a text leaves in the small cases."""
-    return [
-        [
-            one.hint,
-            [
-                trace(case, seen)
-                for case, seen in zip(
-                    exercise.small_cases, run(edited(exercise.solution, one.edits)), strict=True
-                )
-            ],
-        ]
-        for one in of(exercise)
-    ]

@@ -37,8 +37,12 @@ def amounts_of(one: Exercise) -> list[dict[str, float]]:
 
 
 def mutants_of(one: Exercise) -> list[list[Any]]:
-    """Return the record of an exercise's mutants: hint and traces of each."""
-    return mutants.recording(one, lambda text: one.run_small(kernel_cells.parse(text)))
+    """Return hint and traces of each mutant of an exercise, as mutants.recorded has them."""
+    rows = []
+    for mutant in mutants.of(one):
+        cell = kernel_cells.parse(mutants.edited(one.solution, mutant.edits))
+        rows.append([mutant.hint, list(map(mutants.trace, one.small_cases, one.run_small(cell)))])
+    return rows
 
 
 def differ(ours: Sequence[dict[str, float]], others: Sequence[dict[str, float]]) -> bool:
@@ -62,11 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="write the files")
     parser.add_argument("names", nargs="*", help="exercises, by default all")
     given = parser.parse_args(arguments)
-    every = [
-        one
-        for one in map(exercises.find, exercises.names())
-        if isinstance(one, Exercise)
-    ]
+    every = [one for one in map(exercises.find, exercises.names()) if isinstance(one, Exercise)]
     chosen = [one for one in every if not given.names or one.name in given.names]
     changed = []
     for file, rows_of, is_other in _FILES:

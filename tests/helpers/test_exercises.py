@@ -257,7 +257,7 @@ class Kernel:
 def test_check_raises_a_short_error_and_returns_a_verdict():
     one = exercises.find("conv1d_edge")
     with pytest.raises(ExerciseError, match="cell -1 must count as") as caught:
-        one.check(Kernel(answers.text(one, "wrong_zeros.cu")))
+        one.check(Kernel(mutants.edited(one.solution, mutants.of(one)[0].edits)))
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
     assert str(one.check(Kernel(one.solution))).startswith("PASS conv1d_edge: 8 sizes, 2 filters")
 

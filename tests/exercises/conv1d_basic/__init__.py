@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tests.exercises.answers import right, wrong
 
-INDEX = "blockIdx.x * blockDim.x + threadIdx.x"
-
 RIGHT = (
     right("neighbours by shuffles", "right_shuffles.cu"),
     right("a tile", "right_tile.cu"),
