@@ -30,6 +30,11 @@ MUTANTS = (
         ("filter[c - o]", "filter[c - 2 + o]"),
     ),
     mutant(
+        "Cell c and output o have weight c - o, and yours have c + o.",
+        ("c >= o && c - o < width", "c + o < width"),
+        ("filter[c - o]", "filter[c + o]"),
+    ),
+    mutant(
         "The window of thread t begins at cell 3 * t of the tile, which is `mine`.",
         ("tile[mine +", "tile[threadIdx.x +"),
     ),
