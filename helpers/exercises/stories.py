@@ -12,7 +12,7 @@ import numpy as np
 from helpers import kernel_cells
 from helpers.exercises import outcome
 from helpers.exercises.base import NOTEBOOK_SEED
-from helpers.exercises.cases import Case, is_unwritten
+from helpers.exercises.cases import Case
 from helpers.exercises.graded import SEARCH
 from helpers.exercises.mistakes import real_pairs
 from helpers.exercises.verdict import EVIDENCE_LINES, Explanation, Verdict
@@ -97,11 +97,10 @@ def _is_of_index(story: Story) -> bool:
 
 def small_cases(exercise: GradedExercise) -> Iterator[Case]:
     """Yield the cases in which a mistake is explained, the smallest first."""
-    rng = np.random.default_rng(NOTEBOOK_SEED)
     if exercise.small is not None:
-        yield from map(_distinct, exercise.small(rng))
+        yield from exercise.small_cases
         return
-    cases = sorted(exercise.cases(rng), key=_cells)
+    cases = sorted(exercise.all_cases(NOTEBOOK_SEED), key=_cells)
     few = [one for one in cases if _cells(one) <= MOST_CELLS and _threads(one) <= MOST_THREADS]
     yield from few[:_MOST_CASES]
 
@@ -112,25 +111,6 @@ def _cells(case: Case) -> int:
 
 def _threads(case: Case) -> int:
     return int(np.prod(case.steps[0].grid)) * int(np.prod(case.steps[0].block))
-
-
-def _distinct(case: Case) -> Case:
-    """Return a case in whose inputs of floats no two values are equal: then no wrong cell of an
-    array has the right value by chance.
-    """
-    for name, array in case.arrays.items():
-        if array.dtype != np.float32 or (name in case.outputs and is_unwritten(array).all()):
-            continue
-        if array.size and np.ptp(array) < 1e6:  # not where a case is about its values
-            flat = array.reshape(-1)
-            places = np.argsort(flat, kind="stable")
-            # In their order, and nearly all with their signs. The steps differ, so that one sum of
-            # some values is not that of others.
-            steps = 1 + np.arange(flat.size) ** 2 % 7 / 4
-            values = np.cumsum(steps) - 0.75
-            zero = values[min(int(np.count_nonzero(flat < 0)), flat.size - 1)]
-            flat[places] = values - zero + 0.25
-    return case
 
 
 def _in_case(
@@ -236,16 +216,10 @@ def _parameters(experiment: Experiment) -> list[str]:
 
 def told_in(verdict: Verdict, told: Told) -> Verdict:
     """Return a verdict with a story in place of its hint: the cause, or what was seen."""
-    message = verdict.message
-    if verdict.finding is not None:
-        message = message.replace(str(verdict.finding), verdict.finding.brief())
     sentence, *evidence = words.lines_of(told.story, told.case.title)
     return replace(
-        verdict,
-        message=message,
-        hint="\n".join((sentence, *evidence)),
+        verdict.because("\n".join((sentence, *evidence))),
         story=Explanation(sentence, tuple(evidence[:EVIDENCE_LINES])),
-        is_guess=False,
     )
 
 
