@@ -10,6 +10,7 @@ How an answer is judged is the matter of `graded`.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,9 @@ class Exercise(GradedExercise):
             told = stories.story_of(self, cell)
         except stories.NoStory as error:
             return stories.untold(verdict, f"{error}.")
+        except Exception as error:  # a fault of ours must not cost a student the verdict
+            logging.getLogger(__name__).exception("the explanation of %s failed", self.name)
+            return stories.untold(verdict, f"Its explanation failed: {error!r}. Please tell us.")
         if told is None:
             return stories.untold(verdict)
         _stories[self.name] = told

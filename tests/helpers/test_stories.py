@@ -135,8 +135,28 @@ def test_cause(
 @pytest.mark.parametrize("name", WITH_SMALL)
 def test_right_answers_have_no_story(name: str) -> None:
     one = exercises.find(name)
+    cases = tuple(stories.small_cases(one))
+    refused: contextlib.AbstractContextManager[object]
+    if any(len(case.steps) != 1 or case.within for case in cases):
+        refused = pytest.raises(stories.NoStory, match="several launches")
+    else:
+        refused = contextlib.nullcontext()
     for answer in right(one):
-        assert stories.story_of(one, kernel_cells.parse(text_of(one, answer))) is None, answer.what
+        with refused:
+            told = stories.story_of(one, kernel_cells.parse(text_of(one, answer)))
+            assert told is None, answer.what
+
+
+def test_a_fault_of_the_explanation_costs_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise LookupError("no such step")
+
+    monkeypatch.setattr(stories, "story_of", fail)
+    one = exercises.find("conv1d_basic")
+    cell = kernel_cells.parse(edited(one, ("cell >= 0 &&", "cell > 1 &&")))
+    wrong = Verdict(one.name, "wrong", "FAIL", 0.0, 1.0, hint="A hint.", is_guess=True)
+    verdict = one._with_story(wrong, cell)
+    assert verdict.status == "wrong" and "LookupError('no such step')" in verdict.hint
 
 
 # Exercise, edits of its solution, what the picture says of its terms.
