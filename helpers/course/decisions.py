@@ -155,12 +155,16 @@ def undo(folder: Path, who: str) -> list[Decision]:
                 acts.append(one.act)
     if not acts:
         raise grades.GradesError(f"{who} has nothing to undo")
-    mine = [one for one in every if one.act == acts[-1]]
-    back = []
-    for one in mine:
-        earlier = [other for other in every if other.key == one.key and other.line < one.line]
-        back.append(earlier[-1] if earlier else replace(_empty(one.key), withdrawn=True))
-    return decide(folder, back, who, {one.key: one.line for one in mine}, acts[-1])
+    back, seen = [], {}
+    for one in every:
+        if one.act == acts[-1]:
+            others = [other for other in every if other.key == one.key]
+            earlier = [other for other in others if other.line < one.line]
+            if any(other.who != who for other in others if other.line > one.line):
+                raise Changed(others[-1])
+            back.append(earlier[-1] if earlier else replace(_empty(one.key), withdrawn=True))
+            seen[one.key] = others[-1].line  # what follows is undone, or of this grader
+    return decide(folder, back, who, seen, acts[-1])
 
 
 def withdraw(folder: Path, key: Key, who: str = "") -> None:
@@ -170,9 +174,11 @@ def withdraw(folder: Path, key: Key, who: str = "") -> None:
     decide(folder, [replace(_empty(key), withdrawn=True)], who)
 
 
-def changed(folder: Path, key: Key, **more: Any) -> Decision:
-    """Return the decision about something with other values; the rest stays as it was decided."""
-    return replace(load(folder).get(key, _empty(key)), **more)
+def changed(known: Mapping[Key, Decision], key: Key, **more: Any) -> Decision:
+    """Return the decision about something with other values; the rest stays as it was decided.
+    known: what `load` returns.
+    """
+    return replace(known.get(key, _empty(key)), **more)
 
 
 def user() -> str:
