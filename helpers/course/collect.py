@@ -52,7 +52,8 @@ _CANVAS = re.compile(
 @dataclass(frozen=True)
 class Handed:
     """A notebook that a student handed in for a lab, or a folder of that lab without any. lab: a
-    folder's name or number, "" where only the cells can tell; at: when, None where nobody knows.
+    folder's name or number, "" where only the cells can tell; at: when, None where nobody knows;
+    figures: the paths of pictures; name: the notebook's path in the student's folder.
     """
 
     student: str
@@ -60,6 +61,7 @@ class Handed:
     notebook: Path | None
     at: datetime | None
     figures: tuple[str, ...] = ()
+    name: str = ""
 
 
 @dataclass
@@ -215,7 +217,7 @@ class Collection:
                     at = self._time(student, path, stamp, time) if place.is_timed else None
                     if path.parent not in pictures:
                         pictures[path.parent] = self._figures(path.parent, folder)
-                    yield Handed(student, lab, path, at, pictures[path.parent])
+                    yield Handed(student, lab, path, at, pictures[path.parent], str(inside))
             shown = {Path(one) for of in pictures.values() for one in of}
             lost = [str(path.relative_to(folder)) for path in beside if path not in shown]
             if lost and count:

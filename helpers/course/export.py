@@ -244,13 +244,13 @@ def nbgrader(folder: Path, database: str) -> int:
     counted = gradebook.read(folder)
     with Database(address) as book:
         for account in counted.students:
-            places = {}  # by the lab's number: the notebook and the assignment
+            places = {}  # by the lab's number: the notebook and the assignment, which is the lab
             for row in account.rows:
                 result = row.result
                 if result is None or counted.policy.lab(row.lab).held:
                     continue
                 lab = result["lab"]
-                places[row.lab] = result.get("notebook_name") or lab, lab
+                places[row.lab] = lab, lab
                 if row.points is None:
                     continue
                 try:

@@ -831,7 +831,9 @@ def test_a_lab_that_the_course_lacks_is_told_with_what_to_write(whole, tmp_path,
 
 def test_of_a_copied_lab_the_best_answer_counts_and_the_page_says_which(whole):
     page = (whole.to / "report/students/two_attempts.html").read_text()
-    assert "2 notebooks have an answer; that of first.ipynb counts." in page
+    assert "2 notebooks have an answer; that of 101/first.ipynb counts." in page
+    page = (whole.to / "report/students/two_folders.html").read_text()
+    assert "that of 101/b/x.ipynb counts" in page
 
 
 def test_every_student_has_a_page_and_every_lab_a_row(whole):
