@@ -61,6 +61,8 @@ class Decision:
         return self.student, self.lab, self.of
 
 
+# By path: the lines that were read, and what they say. A page reads them with each key.
+_read: dict[Path, tuple[bytes, tuple[Decision, ...]]] = {}
 _FIELDS = {one.name for one in fields(Decision)} - {"line"}
 
 
@@ -82,8 +84,14 @@ def history(folder: Path) -> list[Decision]:
         data = path.read_bytes() if path.exists() else b""
     except OSError as error:
         raise grades.GradesError(f"{path} cannot be read ({error.strerror})") from None
-    made = []
-    for number, line in enumerate(data.split(b"\n")[:-1], 1):  # a last line without an end is none
+    data = data[: data.rfind(b"\n") + 1]  # a last line without an end is none
+    known, before = _read.get(path, (b"", ()))
+    if not data.startswith(known):  # somebody has mended a line
+        known, before = b"", ()
+    made = list(before)
+    rest = data[len(known) :].split(b"\n")
+    for place, line in enumerate(rest[:-1]):
+        number = known.count(b"\n") + place + 1
         if not line:
             continue  # behind a line that was cut short
         try:
@@ -91,11 +99,12 @@ def history(folder: Path) -> list[Decision]:
             given["items"] = tuple(given.get("items", ()))
             made.append(Decision(**given, line=number))
         except (ValueError, TypeError, AttributeError) as error:
-            if data.split(b"\n")[number : number + 1] == [b""]:
+            if not rest[place + 1]:
                 continue  # cut short: its program was killed, and nobody was told that it is kept
             raise grades.GradesError(
                 f"{path}, line {number} is no decision: {error}. Mend the line, or delete it"
             ) from None
+    _read[path] = data, tuple(made)
     return made
 
 

@@ -193,6 +193,25 @@ def test_undo_goes_back_step_by_step_and_not_behind_another_grader(tmp_path):
     assert points() == 2
 
 
+def test_lines_that_are_cut_short_or_mended_are_read_as_they_stand(tmp_path):
+    def points() -> list[float | None]:
+        return [one.points for one in decisions.history(tmp_path)]
+
+    path = tmp_path / decisions.FILE
+    for value in (1, 2):
+        decisions.decide(tmp_path, [Decision("ann", LAB, NAME, value)])
+    with path.open("ab") as file:
+        file.write(b'{"student": "ann", "la')  # its program was killed
+    assert points() == [1, 2]
+    decisions.decide(tmp_path, [Decision("ben", LAB, NAME, 3)])
+    assert points() == [1, 2, 3]
+    path.write_bytes(path.read_bytes().replace(b'"points": 1', b'"points": 5'))
+    assert points() == [5, 2, 3]
+    path.write_bytes(b"no decision\n" + path.read_bytes())
+    with pytest.raises(grades.GradesError, match="line 1 is no decision"):
+        points()
+
+
 # ---- pictures ----
 
 

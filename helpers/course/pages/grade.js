@@ -55,7 +55,8 @@ function show() {
   const next = sections[current + 1]?.querySelector("img");
   if (next) new Image().src = next.src;
   const every = data.cards.flatMap(([names]) => names);
-  element("progress").textContent = `graded ${every.filter(has).length} of ${every.length}`;
+  const coming = queue.length ? `, ${queue.length} not kept yet` : "";
+  element("progress").textContent = `graded ${every.filter(has).length} of ${every.length}${coming}`;
   showList();
   if (!data.of || !sections.length) return;
   const name = chosen()[0];
