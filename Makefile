@@ -127,12 +127,17 @@ require_python = command -v "$(1)" >/dev/null || { echo "There is no $(1) here. 
     "$(1)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
     echo "$(1) is $$("$(1)" -V 2>&1): Halo Labs needs Python 3.11 or newer. $(2)"; exit 1; }
 
+# pip installs nothing into a Python that belongs to the system, as on Debian, but into its
+# environments.
+takes_packages = import os, sys, sysconfig; sys.exit(sys.prefix == sys.base_prefix and \
+    os.path.exists(sysconfig.get_path("stdlib") + "/EXTERNALLY-MANAGED"))
 check-python:
 	@$(call require_python,$(PY),Give another by PY=/path/to/python.)
 	@"$(PY)" -c 'import sys; from importlib.util import find_spec; \
 	    sys.exit(not all(map(find_spec, ("numpy", "jupyterlab", "nbclient", "matplotlib"))))' || { \
-	    echo "$(PY) lacks packages of Halo Labs. Leave PY out, and make installs them into .venv; or:"; \
-	    echo "    $(PY) -m pip install -e '$(CURDIR)[test]'"; exit 1; }
+	    echo "$(PY) lacks packages of Halo Labs. Leave PY out, and make installs them into .venv."; \
+	    if "$(PY)" -c '$(takes_packages)'; then \
+	        echo "Or: $(PY) -m pip install -e '$(CURDIR)[test]'"; fi; exit 1; }
 
 .venv/bin/python:
 	@$(call require_python,$(PYTHON3),Install one$(comma) or name it: make env PYTHON3=/path/to/python3.12)
@@ -151,20 +156,19 @@ by_pip = (set -o pipefail; $(PYTHON) -m pip install --no-compile --progress-bar 
 # few packages of BUILD only. If it cannot be built, the reason is printed; the environment is made
 # all the same, and the first launch says it again. Python compiles modules when they are first
 # imported: most of these never are. A newer pip than that of the Python finds and unpacks the
-# packages in three quarters of the time. setuptools warns of every editable installation, in ten
-# lines that say nothing of this project.
+# packages in three quarters of the time. The installation copies what JupyterLab is given, so that
+# a change there needs another one.
 BUILD := numpy platformdirs pyelftools
 build_simulator = $(PYTHON) -c 'import sys; sys.tracebacklimit = 0; \
     from helpers.simulator import library; library.build()'
-.venv/.installed: export PYTHONWARNINGS := ignore:Editable installation
-.venv/.installed: pyproject.toml | .venv/bin/python
+JUPYTERLAB := $(shell find helpers/jupyterlab/etc helpers/jupyterlab/share -type f 2>/dev/null)
+.venv/.installed: pyproject.toml $(JUPYTERLAB) | .venv/bin/python
 	@echo 'Installing packages into .venv (1.2 GB): about 4 minutes, or 1 where the registry is near.'
 	@$(call install,--upgrade pip $(BUILD))
 	@$(build_simulator) & \
 	    $(call install,--editable '.[test]'); installed=$$?; \
 	    if [ -n "$$(jobs -r)" ]; then echo 'Still compiling the simulator, once: about a minute.'; fi; \
 	    wait; exit $$installed
-	@$(PYTHON) -m helpers.jupyterlab --link
 	@touch $@
 
 .venv/.pycuda: .venv/.installed

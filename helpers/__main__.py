@@ -83,6 +83,10 @@ COMMANDS = {
     ),
 }
 SHELLS = ("bash", "zsh")
+# bashcompinit needs compinit, which a start-up file may not have called yet.
+_ZSH = """(( $+functions[compdef] )) || { autoload -U compinit && compinit; }
+autoload -U +X bashcompinit && bashcompinit
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -109,7 +113,7 @@ def completion(shell: str) -> str:
         f"        {name}) words='{' '.join(('--help', *command.options))}' ;;"
         for name, command in COMMANDS.items()
     )
-    start = "autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
+    start = _ZSH if shell == "zsh" else ""
     return f"""{start}_halo() {{
     local words
     case ${{COMP_WORDS[1]}} in

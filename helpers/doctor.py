@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 import json
 import platform
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from helpers import device
+from helpers import device, labs
 
 PACKAGE = "halo-labs"
 OLDEST_PYTHON = (3, 11)
@@ -136,6 +137,6 @@ def _cache() -> Check:
 
 def _extension() -> Check:
     place = Path(sys.prefix, "share/jupyter/labextensions/halo-labs/package.json")
-    mend = f"{sys.executable} -m helpers.jupyterlab --link"
+    mend = f"{sys.executable} -m pip install -e {shlex.quote(str(labs.ROOT))}"
     said = "installed" if place.exists() else "not in this environment; `halo jupyter` brings it"
     return Check("JupyterLab extension", place.exists(), said, mend, is_needed=False)

@@ -169,7 +169,11 @@ def elsewhere(integers: float) -> tuple[Budget, ...]:
         ),
         Budget(
             "products of integers, by warps",
-            executed("mul.lo", "mul.hi", "mad.lo", "mad.hi", "dp4a", "dp2a", per="launch"),
+            executed(
+                *(f"{name}.{part}" for name in ("mul", "mad") for part in ("lo", "hi", "wide")),
+                *("mul24", "mad24", "dp4a", "dp2a"),
+                per="launch",
+            ),
             integers,
             f"{hint} Indices need fewer products of integers than these.",
             quiet=True,

@@ -8,8 +8,8 @@ the simulator answers.
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -155,11 +155,17 @@ def answer(cuda: Any, compiler: Any, case: str) -> str:
 
 def main() -> None:
     """Print the answer to the case that the command line names."""
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.experiments.wrong_card",
+        description="Print what the driver says to one misuse of two cards.",
+    )
+    parser.add_argument("case", metavar="CASE", choices=CASES)
+    case = parser.parse_args().case
     device.select()
     import pycuda.compiler
     import pycuda.driver
 
-    print(f"{ANSWER}{answer(pycuda.driver, pycuda.compiler, sys.argv[1])}", flush=True)
+    print(f"{ANSWER}{answer(pycuda.driver, pycuda.compiler, case)}", flush=True)
     os._exit(0)  # what a lost context holds cannot be cleaned up
 
 

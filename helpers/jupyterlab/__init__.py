@@ -3,9 +3,9 @@
     share/   an extension of the browser's side: CUDA C++ in %%kernel cells, whole words in text
     etc/     settings: the server extension below is on, and Markdown opens rendered
 
-`python -m helpers.jupyterlab` starts JupyterLab with both. A plain `jupyter lab` has the two
-extensions, too, where pip put them into the environment (pyproject.toml, data-files) or
-`python -m helpers.jupyterlab --link` did, as `make env` does.
+`python -m helpers.jupyterlab` starts JupyterLab with both. A plain `jupyter lab` has them, too:
+pip puts copies into the environment (pyproject.toml, shared-data), and `make` renews these when
+the files here change.
 
 The server extension keeps git clean. When a notebook has been opened, JupyterLab writes the
 kernel's description and the version of this Python into its metadata, which differ from machine to

@@ -1,9 +1,6 @@
-"""Make the students' copies and start JupyterLab, or give a plain `jupyter lab` our extensions.
+"""Make your own copies of the labs, and start JupyterLab.
 
-python -m helpers.jupyterlab [options of jupyter lab]
-python -m helpers.jupyterlab --link
-
-Options that are not ours go to `jupyter lab`: `--no-browser`, `--port 8890`, `--allow-root`.
+All options go to `jupyter lab`: `--no-browser`, `--port 8890`, `--allow-root`.
 """
 
 from __future__ import annotations
@@ -40,30 +37,8 @@ def environment(outer: Mapping[str, str]) -> dict[str, str]:
 
 
 def _kept(outer: Mapping[str, str]) -> dict[str, str]:
-    """Return a startup file of the user's own goes before ours."""
+    """Return the user's own startup file, which runs in place of ours, if there is one."""
     return {name: outer[name] for name in ("PYTHONSTARTUP",) if outer.get(name)}
-
-
-def link(prefix: Path) -> list[Path]:
-    """Link the extension and the settings to where Jupyter looks for them, below `prefix`.
-
-    An editable installation leaves out the data-files of pyproject.toml; this stands in for them.
-    Returns the links.
-    """
-    extension, server = "labextensions/halo-labs", "jupyter_server_config.d/halo_labs.json"
-    settings = "labconfig/default_setting_overrides.json"
-    links = {
-        prefix / "share/jupyter" / extension: HERE / "share" / extension,
-        prefix / "etc/jupyter" / server: HERE / "etc" / server,
-        prefix / "etc/jupyter" / settings: HERE / "etc" / settings,
-    }
-    for place, target in links.items():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if place.is_symlink():
-            place.unlink()
-        if not place.exists():  # the files of an installation that is not editable stay
-            place.symlink_to(target)
-    return list(links)
 
 
 def not_writable(error: OSError) -> str:
@@ -85,21 +60,15 @@ def not_writable(error: OSError) -> str:
 def main(
     argv: Sequence[str] | None = None, prog: str = "python -m helpers.jupyterlab"
 ) -> None:
-    """Link the extension, or make the copies and start JupyterLab; end with its exit status."""
+    """Make the copies and start JupyterLab; end with its exit status."""
     parser = argparse.ArgumentParser(
         prog=prog,
-        usage=f"{prog} [--link] [option of `jupyter lab` ...]",
+        usage=f"{prog} [option of `jupyter lab` ...]",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "--link", action="store_true", help="give a plain `jupyter lab` our extension, start none"
-    )
-    ours, arguments = parser.parse_known_args(argv)
-    if ours.link:
-        link(Path(sys.prefix))
-        return
+    _, arguments = parser.parse_known_args(argv)
     os.environ.update(environment(os.environ))
     try:
         (ROOT / "results").mkdir(exist_ok=True)  # the start page links it, and no lab may have run

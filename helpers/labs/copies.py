@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import json
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +23,7 @@ FOLDER = "my_labs"
 RECORD = (
     ".versions.json"  # by copy: the sha256 of what was written, and of the lab that it came from
 )
-START_PAGE, MAP = "README.md", "ALL_LABS.md"
+START_PAGE, MAP = "0_START.md", "ALL_LABS.md"  # first in the list of files
 LEFT_OUT = {"solution"}  # tags of cells
 
 
@@ -128,36 +129,96 @@ def state_of(text: str) -> str:
 
 
 def write_start_page(root: Path = ROOT) -> None:
-    """Write the start page, with the state of each copy that was begun.
+    """Write the start page: a button that leads on, how far each part and each lab is, and tips.
 
-    Links lead to the copies.
+    Links lead to the copies. The extension of JupyterLab shows a heading that is a link as a
+    button.
     """
     folder = root / FOLDER
     start = (root / "START.md").read_text(encoding="utf-8")
     start = start.replace("](labs/README.md)", f"]({MAP})").replace("](labs/", "](")
     start = re.sub(r"\]\((?=kernels/|results/|README\.md|INSTALL\.md|OWN_GPU\.md)", "](../", start)
-    rows = _states(root, folder)
-    if rows:
-        table = "\n".join(["| lab | state |", "| --- | --- |", *rows])
-        start = start.replace("\n## ", f"\n## Where you are\n\n{table}\n\n## ", 1)
+    copied = [copy for lab in labs.every(root / "labs") if (copy := _copy_at(folder, lab))]
+    if any(copy.state for copy in copied):
+        begun = [f"| [{c.title}]({c.place}) | {c.state} |" for c in copied if c.state]
+        index = (root / "labs" / "README.md").read_text(encoding="utf-8")
+        tables = [
+            *("| part | labs passed |", "| --- | --- |", *_bars(index, copied), ""),
+            *("| lab | state |", "| --- | --- |", *begun),
+        ]
+        lines = "\n".join([_button(copied), "", "## Where you are", "", *tables])
+        start = _BUTTON.sub(lambda _: lines, start, count=1)
     _write(folder / START_PAGE, start)
 
 
-def _states(root: Path, folder: Path) -> list[str]:
-    """Return rows of a table: the labs that were begun, in the order of their numbers."""
-    rows = []
-    for lab in labs.every(root / "labs"):
-        name = labs.place(lab).as_posix()
-        try:
-            text = (folder / name).read_text(encoding="utf-8")
-            state = state_of(text)
-        except (OSError, ValueError):  # removed, being written, or no notebook any more
-            continue
-        if state:
-            first = stored.cells_of(text)[0]["source"].partition("\n")[0]
-            title = first.removeprefix("# ") if first.startswith("# ") else lab.stem
-            rows.append(f"| [{title}]({name}) | {state} |")
-    return rows
+_BUTTON = re.compile(r"^## \[.*\]\(.*\)$", re.MULTILINE)
+_PART = re.compile(r"^## (Part (\d): .+)$", re.MULTILINE)
+_BAR = 20  # characters of a part's bar
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A student's copy of a notebook. place: below the folder of the copies; saved: when, in
+    seconds; exercises: whether each has passed, in their order.
+    """
+
+    place: Path
+    title: str
+    state: str
+    saved: float
+    exercises: tuple[bool, ...]
+
+
+def _copy_at(folder: Path, lab: Path) -> _Copy | None:
+    """Return what the copy of a lab says; None where it was removed, is being written, or is no
+    notebook any more.
+    """
+    place = labs.place(lab)
+    try:
+        text = (folder / place).read_text(encoding="utf-8")
+        saved = (folder / place).stat().st_mtime
+        first, state = stored.cells_of(text)[0]["source"].partition("\n")[0], state_of(text)
+    except (OSError, ValueError, IndexError):
+        return None
+    passed = tuple(one.state == stored.PASSED for one in stored.exercises_of(text).values())
+    title = first.removeprefix("# ") if first.startswith("# ") else lab.stem
+    return _Copy(place, title, state, saved, passed)
+
+
+def _button(copied: Sequence[_Copy]) -> str:
+    """Return the link that leads on: to the lab that was saved last of those that are begun, else
+    to the first one that is not.
+    """
+    own = [copy for copy in copied if copy.place.parent.name != labs.DEEPER]
+    begun = [copy for copy in own if copy.state not in ("", stored.PASSED)]
+    if begun:
+        last = max(begun, key=lambda copy: copy.saved)
+        words = f"Continue: Lab {labs.number(last.place.stem)}"
+        if False in last.exercises:
+            words += f", exercise {last.exercises.index(False) + 1} of {len(last.exercises)}"
+    elif new := [copy for copy in own if not copy.state]:
+        last = new[0]
+        words = f"Next: Lab {last.title}"
+    else:
+        return f"## [All labs are passed]({MAP})"
+    return f"## [{words}]({last.place})"
+
+
+def _bars(index: str, copied: Sequence[_Copy]) -> Iterator[str]:
+    """Yield a row for each part of labs/README.md: the share of its labs that are passed. The first
+    digit of a lab's number is its part.
+    """
+    for title, number in _PART.findall(index):
+        states = [
+            copy.state
+            for copy in copied
+            if copy.place.parent.name != labs.DEEPER and copy.place.name.startswith(number)
+        ]
+        if states:
+            passed = states.count(stored.PASSED)
+            full = passed * _BAR // len(states)
+            bar = "█" * full + "░" * (_BAR - full)
+            yield f"| {title} | {bar} {passed} of {len(states)} |"
 
 
 def _write_pages(root: Path, folder: Path) -> None:

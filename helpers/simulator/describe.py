@@ -207,8 +207,8 @@ class _Describer(BarrierWords, EndingWords):
         what = f"{name} points to no array of the device" if name else "outside every array"
         message = f"{self.does()} {self.size()} at address {self.address():#x}, {what}"
         cause = (
-            "No array is there: is the pointer uninitialised, a host pointer, or one to an array "
-            "that has been freed?"
+            "No array is there: is the pointer uninitialised, a host pointer, moved too far, or "
+            "one to an array that has been freed?"
         )
         return Words(message, cause, name)
 

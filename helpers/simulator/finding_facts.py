@@ -358,13 +358,11 @@ class FindingFacts:
 
     def is_far(self) -> bool:
         """Return whether no index leads from the array to the access: its pointer comes from
-        elsewhere, and the array is only the nearest one. A line that indexes the array by its name
-        has the index, however large.
+        elsewhere, and the array is only the nearest one. Where the code computes the address from
+        the array, an index leads there, however large.
         """
-        array = self.known_array()
-        if array.space == "shared" or abs(self.offset) <= _FAR:
-            return False
-        return not re.search(rf"\b{re.escape(array.name)}\s*\[", self.text_of_line())
+        is_nearest = self.known_array().space != "shared" and self.machine_text() != _MEANT
+        return is_nearest and abs(self.offset) > _FAR
 
     def is_guess(self) -> bool:
         """Return whether the array is only the nearest one, and the line does not index it."""

@@ -41,7 +41,10 @@ def differ(ours: Sequence[dict[str, float]], others: Sequence[dict[str, float]])
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Count, and compare or write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.tools.exercise_amounts",
+        description=(__doc__ or "").partition("\n")[0],
+    )
     parser.add_argument("--write", action="store_true", help="write the file")
     parser.add_argument("names", nargs="*", help="exercises, by default all")
     given = parser.parse_args(arguments)

@@ -43,7 +43,7 @@ def repaired(text: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Check the notebooks, or repair them with --fix. Return 1 if one differed."""
     parser = argparse.ArgumentParser(
-        prog="helpers.tools.notebook_metadata", description=main.__doc__
+        prog="python -m helpers.tools.notebook_metadata", description=main.__doc__
     )
     parser.add_argument("notebooks", nargs="*", type=Path, help="by default all of labs/")
     parser.add_argument("--fix", action="store_true", help="write the metadata that the labs share")

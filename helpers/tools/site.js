@@ -1,4 +1,5 @@
-// What the pages of the site do in a browser: copy a listing, enlarge a figure, save a notebook.
+// What the pages of the site do in a browser: copy a listing, enlarge a figure, save a notebook, wrap
+// outputs.
 
 (() => {
   'use strict';
@@ -45,6 +46,17 @@
     dialog.showModal();
   }
 
+  // Lines wrap where no line in columns, of a table, is too long for the box.
+  const pen = document.createElement('canvas').getContext('2d');
+  function wrap(output) {
+    pen.font = getComputedStyle(output).font;
+    const columns = output.textContent.split('\n').filter(line => /\S {3,}\S/.test(line));
+    const widest = Math.max(0, ...columns.map(line => pen.measureText(line).width));
+    const { paddingLeft, paddingRight } = getComputedStyle(output);
+    const room = output.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+    output.classList.toggle('halo-wraps', widest <= room);
+  }
+
   // What scrolls sideways must be reached by the keyboard.
   function focusable(box) {
     if (box.scrollWidth > box.clientWidth + 1 && !box.hasAttribute('tabindex')) {
@@ -72,8 +84,15 @@
   const side = document.querySelector('.bd-sidebar-primary');
   side?.setAttribute('role', 'complementary');
   side?.setAttribute('aria-label', 'Pages');
+  // Nor does it name the buttons that unfold a lab's deeper notebook.
+  for (const toggle of document.querySelectorAll('.bd-sidebar-primary summary')) {
+    toggle.setAttribute('aria-label', 'Deeper notebook');
+  }
   const boxes = '.bd-article pre, .bd-article table, .bd-article div.output';
-  const look = () => document.querySelectorAll(boxes).forEach(focusable);
+  const look = () => {
+    document.querySelectorAll('.bd-article div.cell_output pre').forEach(wrap);
+    document.querySelectorAll(boxes).forEach(focusable);
+  };
   look();
   addEventListener('resize', look);
   addEventListener('toggle', look, true);

@@ -15,6 +15,7 @@ times the best ones again.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import math
 import re
@@ -170,7 +171,13 @@ def _already_compiled(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Tune the named layers, by default all, and print the best; return the exit status."""
-    names = list(sys.argv[1:] if argv is None else argv) or list(SIZES)
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.tools.tune",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("layers", nargs="*", help=f"by default all: {', '.join(SIZES)}")
+    names = parser.parse_args(argv).layers or list(SIZES)
     if unknown := [name for name in names if name not in SIZES]:
         print(
             f"no layer {unknown[0]!r} to sweep; there are: {', '.join(map(repr, SIZES))}",

@@ -23,6 +23,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TextIO
 from urllib.parse import unquote
 
@@ -60,9 +61,13 @@ CONFIGURATION: dict[str, Any] = {
         "show_toc_level": 2,
         "navigation_with_keys": False,
         "use_download_button": False,  # its place is taken by the download of a student's copy
+        "logo": {"text": "Halo Labs", "alt_text": "A tile and its halo"},
     },
+    "html_logo": "_static/site_logo.svg",
+    "html_favicon": "_static/site_logo.svg",
     "html_show_copyright": False,
     "html_copy_source": False,
+    "html_use_index": False,
     "html_static_path": ["_static"],
     "html_css_files": ["site.css"],
     "html_js_files": [("site.js", {"defer": "defer"})],
@@ -78,7 +83,7 @@ CONFIGURATION: dict[str, Any] = {
 }
 
 HERE = Path(__file__).parent
-OWN_FILES = ("site.css", "site.js")
+OWN_FILES = ("site.css", "site.js", "site_logo.svg")
 # The theme loads its icons twice: as a font, which is enough, and by this script of 1.5 MB.
 ICONS = "scripts/fontawesome.js"
 
@@ -207,15 +212,27 @@ def next_lab(notebook: NotebookNode) -> str | None:
 
 
 def stage(source: Path, root: Path = ROOT) -> None:
-    """Write the sources of all pages: notebooks, guides, a page for each kernel, the front page."""
+    """Write the sources of all pages: notebooks, guides, a page for each kernel, the front page.
+
+    A deeper notebook is folded below its lab in the side bar.
+    """
     (source / "labs").mkdir(parents=True)
     downloads = source / "extra" / "download"
     downloads.mkdir(parents=True)
+    deeper = {labs.number(path.stem): path.stem for path in labs.deeper(root / "labs")}
+    folded = {
+        path.stem: deeper[labs.number(path.stem)]
+        for path in labs.notebooks(root / "labs")
+        if labs.number(path.stem) in deeper
+    }
     for lab in labs.every(root / "labs"):
         text, inside = lab.read_text(encoding="utf-8"), f"labs/{labs.place(lab).as_posix()}"
         copy = copies.copy_of(text, labs.is_deeper(lab))
         (downloads / lab.name).write_text(copy, encoding="utf-8")
         notebook = with_anchors(described(with_help(nbformat.reads(text, as_version=4))))
+        if lab.stem in folded:
+            page = f"{labs.DEEPER}/{folded[lab.stem]}"
+            notebook.cells.append(new_markdown_cell(_toctree("Deeper", [page])))
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = _linked(cell.source, inside, root)
@@ -245,15 +262,9 @@ def stage(source: Path, root: Path = ROOT) -> None:
 
 def _tables_of_contents(root: Path, kernels: Sequence[Path]) -> Iterator[str]:
     index = (root / "labs" / "README.md").read_text(encoding="utf-8")
-    deeper = {labs.number(path.stem): path.stem for path in labs.deeper(root / "labs")}
     yield _toctree("Start", ["labs/README"])
     for part in parts(index):
-        pages = []
-        for name in part.labs:
-            pages.append(f"labs/{Path(name).stem}")
-            if labs.number(name) in deeper:
-                pages.append(f"labs/{labs.DEEPER}/{deeper[labs.number(name)]}")
-        yield _toctree(part.title, pages)
+        yield _toctree(part.title, [f"labs/{Path(name).stem}" for name in part.labs])
     yield _toctree("Guides", [page.removesuffix(".md") for page in GUIDES])
     yield _toctree("CUDA sources", [f"kernels/{kernel.stem}" for kernel in kernels])
 
@@ -319,30 +330,39 @@ def build(target: Path, repository: str = "") -> int:
     """
     from sphinx.application import Sphinx
 
-    source = target.with_name(f"{target.name}-source")
-    shutil.rmtree(source, ignore_errors=True)
-    shutil.rmtree(target, ignore_errors=True)
-    stage(source)
     warnings: Any = _Counted(sys.stderr)
-    application = Sphinx(
-        srcdir=source,
-        confdir=None,
-        outdir=target,
-        doctreedir=source / ".doctrees",
-        buildername="html",
-        confoverrides=CONFIGURATION | {"html_theme_options": _theme_options(repository)},
-        warning=warnings,
-    )
-    application.connect("doctree-read", _choose_languages)
-    application.connect("html-page-context", _offer_download, priority=900)
-    application.connect("html-page-context", _lead_on(_ways(source / "labs")), priority=900)
-    application.build()
-    static = target / "_static"
-    (static / ICONS).write_text("", encoding="utf-8")
-    for file in static.rglob("*.map"):  # of the theme's authors, for their debugger
-        file.unlink()
-    _shrink_pictures(target)
+    with TemporaryDirectory() as folder:  # MyST-NB writes beside the site, too
+        source, site = Path(folder, "source"), Path(folder, "site")
+        stage(source)
+        application = Sphinx(
+            srcdir=source,
+            confdir=None,
+            outdir=site,
+            doctreedir=source / ".doctrees",
+            buildername="html",
+            confoverrides=CONFIGURATION | {"html_theme_options": _theme_options(repository)},
+            warning=warnings,
+        )
+        application.connect("doctree-read", _choose_languages)
+        application.connect("html-page-context", _offer_download, priority=900)
+        application.connect("html-page-context", _lead_on(_ways(source / "labs")), priority=900)
+        application.build()
+        _clean(site)
+        _shrink_pictures(site)
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(site, target)
     return warnings.count
+
+
+def _clean(site: Path) -> None:
+    """Remove what no reader of the site needs."""
+    (site / "_static" / ICONS).write_text("", encoding="utf-8")
+    # Maps are for the debugger of the theme's authors, and macros for Sphinx.
+    for file in [*site.rglob("*.map"), *(site / "_static").glob("*-macros.html")]:
+        file.unlink()
+    for name in (".buildinfo", "objects.inv"):  # of Sphinx, for the next build and other sites
+        (site / name).unlink()
+    shutil.rmtree(site / "_sources", ignore_errors=True)
 
 
 def _shrink_pictures(site: Path) -> None:

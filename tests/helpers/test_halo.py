@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pytest
 
 from helpers import __main__ as halo
 from helpers import device, doctor
+from tests.processes import python
 from tests.support import ROOT
 
 KERNEL = """
@@ -119,6 +121,12 @@ def test_help_runs_nothing(command, capsys):
     assert f"usage: halo {command}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("module", ["experiments.wrong_card", "tools.tune"])
+def test_help_of_a_program_runs_nothing(module):
+    ran = python("-m", f"helpers.{module}", "--help")
+    assert ran.returncode == 0 and ran.stdout.startswith(f"usage: python -m helpers.{module} ")
+
+
 def test_help_and_an_unknown_command(capsys):
     assert halo.main([]) == 0
     listed = capsys.readouterr().out
@@ -147,6 +155,14 @@ def test_bash_completes_commands_and_options():
     assert words("halo", "do") == ["doctor"]
     assert words("halo", "check", "--g") == ["--grid"]
     assert "grade" in words("halo", "course", "gr")
+
+
+@pytest.mark.parametrize("shell", [["bash", "--norc"], ["zsh", "-f"]])
+def test_a_bare_shell_takes_its_completion(shell):
+    if shutil.which(shell[0]) is None:
+        pytest.skip(f"there is no {shell[0]}")
+    ran = subprocess.run([*shell, "-c", halo.completion(shell[0])], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_completion_names_options_that_exist(capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -125,7 +126,7 @@ def test_a_deleted_copy_is_made_again(project):
 
 def test_the_links_of_the_start_page_lead_somewhere(project):
     copies.update(project)
-    page = (project / "my_labs/README.md").read_text()
+    page = (project / "my_labs" / copies.START_PAGE).read_text()
     links = re.findall(r"\]\(([^)#]+)\)", page)
     assert "100_start_here.ipynb" in links and "ALL_LABS.md" in links
     for link in links:
@@ -172,7 +173,31 @@ def test_the_start_page_says_how_far_each_lab_is(project):
     (project / "my_labs/400_more.ipynb").write_text("{ half a file")
     copies.write_start_page(project)
     assert "| [100 · Start here](100_start_here.ipynb) | passed |" in page.read_text()
+    assert f"| Part 1: the core | {'█' * 20} 1 of 1 |" in page.read_text()
     assert "400_more" not in page.read_text()
+
+
+def test_the_button_of_the_start_page_leads_on(project):
+    def button() -> str:
+        copies.write_start_page(project)
+        page = (project / "my_labs" / copies.START_PAGE).read_text()
+        return re.search(r"^## (\[.*)$", page, re.MULTILINE)[1]
+
+    def save(name: str, at: float, *cells: tuple) -> None:
+        path = project / "my_labs" / name
+        path.write_text(lab_text(*cells))
+        os.utime(path, (at, at))
+
+    copies.update(project)
+    assert button() == "[Start: Lab 100](100_start_here.ipynb)"
+    save("400_more.ipynb", 5, (CHECK, "PASS one: 6 sizes", 2), (OTHER, "", None))
+    assert button() == "[Continue: Lab 400, exercise 2 of 2](400_more.ipynb)"
+    save("100_start_here.ipynb", 9, (CHECK, "FAIL one", 2))
+    assert button() == "[Continue: Lab 100, exercise 1 of 1](100_start_here.ipynb)"
+    save("100_start_here.ipynb", 9, (CHECK, "PASS one: 6 sizes", 2))
+    assert "Lab 400" in button()
+    save("400_more.ipynb", 5, (CHECK, "PASS one: 6 sizes", 2))
+    assert button() == "[All labs are passed](ALL_LABS.md)"
 
 
 def test_no_copy_of_a_real_lab_has_a_line_of_a_solution():

@@ -103,22 +103,6 @@ def test_saving_a_copy_renews_the_start_page_and_saving_anything_else_does_not(
 # ---------------------------------------------------------------------------------------- settings
 
 
-def test_an_environment_is_linked_twice_without_harm(tmp_path):
-    for _ in range(2):
-        links = launcher.link(tmp_path)
-    assert all(link.exists() for link in links)
-    package = tmp_path / "share/jupyter/labextensions/halo-labs/package.json"
-    entry = json.loads(package.read_text())["jupyterlab"]["_build"]["load"]
-    assert (package.parent / entry).exists()
-
-
-def test_what_pip_installed_is_not_replaced(tmp_path):
-    installed = tmp_path / "share/jupyter/labextensions/halo-labs"
-    installed.mkdir(parents=True)
-    launcher.link(tmp_path)
-    assert not installed.is_symlink()
-
-
 def test_folders_of_the_user_stay_on_the_paths():
     found = launcher.environment({"JUPYTER_PATH": "/theirs", "PYTHONPATH": ""})
     assert found["JUPYTER_PATH"].split(os.pathsep)[1:] == ["/theirs"]

@@ -280,9 +280,9 @@ def test_a_page_is_light_and_its_buttons_work(address, browser):
     page.locator("dialog.halo-large").wait_for(state="detached")
 
     hint = page.locator("details", has_text="Hint 1 of 3").first
-    assert not hint.locator("p").is_visible()
-    hint.locator("summary").click()
-    assert hint.locator("p").is_visible()
+    assert not hint.locator("p").first.is_visible()
+    hint.locator("summary").first.click()
+    assert hint.locator("p").first.is_visible()
 
     with page.expect_download() as saved:
         page.locator(".btn-download-notebook-button").click()

@@ -131,6 +131,17 @@ def test_a_pointer_beside_the_shared_window_is_outside_every_array(distance):
     assert "x points to no array of the device" in finding.message
 
 
+@pytest.mark.parametrize(
+    "line", ["y[0] = *p;", "p[(int)y[1]] = 3;", "y[(int)y[1]] += p[0];", "atomicAdd(p, y[0]);"]
+)
+def test_a_local_pointer_far_outside_is_no_index_of_an_array_in_its_line(line):
+    """What the line has of y is not the access: y would need an index of 14 digits."""
+    body = f"float own[4] = {{1, 2, 3, 4}};\nfloat* p = own + ((int)y[1] - 87827368);\n{line}"
+    finding = only(checked(body, parameters="float* y"))
+    assert (finding.kind, finding.array) == ("out-of-bounds", None)
+    assert "outside every array" in finding.message and "moved too far" in finding.cause
+
+
 def test_dynamic_shared_memory_that_the_launch_does_not_give():
     body = (
         "extern __shared__ float tile[];\ntile[threadIdx.x] = "

@@ -50,7 +50,7 @@ def get_driver_version() -> int:
 
 def _need_init(call: str) -> None:
     if not _initialised:
-        detail = "call device.select() (or pycuda.driver.init()) first"
+        detail = "type import pycuda.autoinit (in a lab: device.select()) first"
         raise _errors.logic_error(call, _errors.NOT_INITIALIZED, detail)
 
 

@@ -12,6 +12,7 @@ RIGHT = (
         "solution.cu",
         ("far = 16; far > 0; far /= 2", "far = 1; far < 32; far *= 2"),
     ),
+    right("the smallest of a warp by one instruction", "right_redux.cu"),
 )
 
 

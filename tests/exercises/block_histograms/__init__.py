@@ -10,6 +10,7 @@ RIGHT = (
     right("one histogram"),
     right("four cells in one load", "right_vectors.cu"),
     right("a histogram of each warp", "right_copies.cu"),
+    right("two counters in a word", "right_two_counters.cu"),
 )
 
 

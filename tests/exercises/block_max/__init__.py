@@ -22,6 +22,7 @@ RIGHT = (
         ),
         ("half = 128", "half = 64"),
     ),
+    right("all lanes of a warp store its maximum", "right_one_value.cu"),
 )
 
 

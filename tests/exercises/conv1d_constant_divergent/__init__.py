@@ -22,6 +22,11 @@ RIGHT = (
             "            if (tap >= FILTER_WIDTH) tap -= FILTER_WIDTH;",
         ),
     ),
+    right(
+        "every second weight",
+        "solution.cu",
+        (TAP, "(threadIdx.x + 2 * j) % FILTER_WIDTH"),
+    ),
 )
 
 

@@ -8,6 +8,7 @@ RIGHT = (
     right("a tile of cells", "right_tile.cu"),
     right("pairs, then the middle"),
     right("counted by distance from the middle", "right_distance.cu"),
+    right("three weights in registers, five products", "right_registers.cu"),
 )
 
 

@@ -19,6 +19,21 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong(
+        "a block does the work of two",
+        "each block must do its own part",
+        (
+            "__global__ void conv2d_register_2d(float* y, const float* x)\n",
+            "__device__ void of_block(int, float*, const float*);\n"
+            "__global__ void conv2d_register_2d(float* y, const float* x)\n{\n"
+            "    for (int k = 0; blockIdx.x % 2 == 0 && k < 2 && blockIdx.x + k < gridDim.x; ++k)\n"
+            "        of_block(blockIdx.x + k, y, x);\n}\n"
+            "__device__ void of_block(int block, float* y, const float* x)\n",
+        ),
+        ("blockIdx.x / TILES", "block / TILES"),
+        ("blockIdx.x % TILES", "block % TILES"),
+        status="budget",
+    ),
     wrong("the weights of the first maps", "weights of the first maps", ("[map + m];", "[m];")),
     wrong("the weights of channel 0", "weights of channel 0", ("= filter[c][p]", "= filter[0][p]")),
     wrong(

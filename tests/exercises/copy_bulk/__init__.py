@@ -51,6 +51,16 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong(
+        "every second block does the work of two",
+        "each block must do its own part",
+        ("stride = gridDim.x * TILE_WIDTH;", "stride = (gridDim.x + 1) / 2 * TILE_WIDTH;"),
+        (
+            "int start = blockIdx.x * TILE_WIDTH;",
+            "int start = blockIdx.x % 2 ? outputs : blockIdx.x / 2 * TILE_WIDTH;",
+        ),
+        status="budget",
+    ),
     wrong("the stub", "nothing was copied", file="stub.cu", status="not_begun"),
     wrong(
         "cells for bytes",

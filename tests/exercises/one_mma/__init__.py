@@ -23,6 +23,12 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "an mma of ones that lets products of integers pass",
+        "need fewer products of integers",
+        file="wrong_gate.cu",
+        status="budget",
+    ),
+    wrong(
         "an idle mma, and products of integers",
         "tensor cores should make all",
         file="wrong_integers.cu",

@@ -21,6 +21,23 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "a block does the work of two",
+        "each block must do its own part",
+        (
+            "__global__ void sum_in_y(\n",
+            "__device__ void of_block(int, float* __restrict__, const float* __restrict__,\n"
+            "    const float* __restrict__, int, int, int, int, int);\n"
+            "__global__ void sum_in_y(float* y, const float* x, const float* filter,\n"
+            "    int B, int C, int M, int H, int W)\n{\n"
+            "    for (int k = 0; blockIdx.x % 2 == 0 && k < 2 && blockIdx.x + k < gridDim.x; ++k)\n"
+            "        of_block(blockIdx.x + k, y, x, filter, B, C, M, H, W);\n}\n"
+            "__device__ void of_block(\n    int block,\n",
+        ),
+        ("blockIdx.x / across", "block / across"),
+        ("blockIdx.x % across", "block % across"),
+        status="budget",
+    ),
+    wrong(
         "read by __ldg",
         "__ldg() keeps",
         (

@@ -32,6 +32,16 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "every second block does the work of two",
+        "each block must do its own part",
+        ("stride = 256 * gridDim.x;", "stride = 256 * ((gridDim.x + 1) / 2);"),
+        (
+            "int start = 256 * blockIdx.x;",
+            "int start = blockIdx.x % 2 ? n : 256 * (blockIdx.x / 2);",
+        ),
+        status="budget",
+    ),
+    wrong(
         "only vectors change places",
         "four cells of each",
         ("cells[255 - o]", "cells[252 - o / 4 * 4 + o % 4]"),

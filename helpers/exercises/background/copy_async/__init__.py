@@ -58,6 +58,7 @@ EXERCISE = kit.Exercise(
         kit.ONE_STORE,
         *kit.NO_DETOURS,
     ),
+    most_of_a_block=lambda case: case["tiles of a block"] * case["tile"],
     mistakes=(NEIGHBOURS,),
     findings=(
         SAME_BUFFER,

@@ -32,6 +32,7 @@ EXERCISE = kit.Exercise(
         kit.ONE_STORE,
         *kit.NO_DETOURS,
     ),
+    most_of_a_block=lambda case: case["tiles of a block"] * case["tile"],
     mistakes=(NEIGHBOURS,),
     findings=(
         kit.FindingHint(

@@ -80,6 +80,7 @@ EXERCISE = kit.Exercise(
         kit.ONE_STORE,
         *kit.NO_DETOURS,
     ),
+    most_of_a_block=lambda case: kit.ceil_div(case["tiles"], case.steps[0].grid[0]) * TILE,
     mistakes=(
         kit.Mistake(
             "The tiles are copied, but not turned around: cell 255 - o of the tile goes to "

@@ -86,7 +86,9 @@ EXERCISE = kit.Exercise(
         kit.ONE_STORE,
         *kit.NO_DETOURS,
     ),
-    most_of_a_block=lambda case: COLUMNS * ROWS * MAPS * ACROSS * DOWN,
+    most_of_a_block=lambda case: (
+        BLOCK_COLUMNS * BLOCK_ROWS * min(case["maps"], case["shape"].M)
+    ),
     mistakes=(
         kit.all_zero("All sums are 0: fill the cells, and add their products with the weights."),
         kit.Mistake(

@@ -25,7 +25,7 @@
 
   const NAME = 'halo-labs';
   const CPP = 'text/x-c++src';
-  const START_PAGE = 'my_labs/README.md';
+  const START_PAGE = 'my_labs/0_START.md';
   const HERE = new URL('./', document.currentScript.src);
 
   const STYLE = `
@@ -34,6 +34,20 @@
     .jp-DirListing-itemText { white-space: normal; overflow-wrap: anywhere; }
     /* A line of text has at most about 90 characters. */
     .jp-Notebook .jp-MarkdownOutput { max-width: 46em; }
+    .jp-MarkdownViewer .jp-RenderedMarkdown > * { max-width: 46em; }
+    .jp-MarkdownViewer .jp-RenderedMarkdown > table { margin-left: 0; }
+    /* A heading that is a link, as on the start page, is a button. */
+    .jp-MarkdownViewer h2 > a:first-of-type:not(.jp-InternalAnchorLink) { display: inline-block;
+      padding: 0.6em 1.2em; border-radius: 6px; background: #1a5fb4; color: #ffffff;
+      font-size: 1.15rem; font-weight: 600; text-decoration: none; }
+    .jp-MarkdownViewer h2 > a:first-of-type:not(.jp-InternalAnchorLink):is(:hover, :focus-visible) {
+      background: #134a8e; color: #ffffff; }
+    /* Listings of kernels and figures bring a white ground; a dark theme turns their lightness
+       round, and keeps the hues. */
+    body[data-jp-theme-light="false"] :is(
+      .jp-RenderedHTML > [style*="background:#f8f8f8"], .jp-RenderedHTML > div.highlight,
+      .jp-OutputArea .jp-RenderedImage img
+    ) { filter: invert(0.9) hue-rotate(180deg); }
   `;
 
   let shared = {};
