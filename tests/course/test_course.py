@@ -456,7 +456,7 @@ def test_a_notebook_in_the_folder_of_another_lab_is_graded_as_what_it_is(tmp_pat
     assert missing.endswith("is a notebook of lab 103, and was graded as that")
     assert ("ann", "loops_swapped") not in found
     (said,) = told
-    assert said.startswith("ann: 101_conv1d") and said.endswith("it was handed in as lab 101")
+    assert said.startswith("ann: 101/101_conv1d") and said.endswith("it was handed in as lab 101")
 
 
 def test_cells_of_any_form_stop_nobody_elses(tmp_path, monkeypatch):

@@ -206,7 +206,7 @@ def test_a_question_is_graded_to_its_end_by_keyboard(desk):
     assert page.inner_text("#progress") == f"graded {MANY} of {MANY}"
     assert "All answers have points" in page.inner_text("#said")
     assert len(points(desk)) == MANY and {one[0] for one in points(desk).values()} == set(range(6))
-    press(page, "Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
     page.wait_for_url("**/1/1#first")
     assert "second" in page.inner_text("header b")
 
