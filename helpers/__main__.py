@@ -53,6 +53,13 @@ COMMANDS = {
         ("profile",),
         simulator=True,
     ),
+    "replay": Command(
+        "helpers.simulator.__main__",
+        "show what the threads of one block do, step by step, in a page",
+        (*_LAUNCH[:-1], "--show", "--output"),
+        ("replay",),
+        simulator=True,
+    ),
     "run": Command(
         "helpers.simulator.script",
         "run a PyCUDA program, unchanged, in the simulator",

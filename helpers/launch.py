@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking
+from helpers import checking, tensor_maps
 
 
 class LaunchError(ValueError):
@@ -91,8 +91,20 @@ class Prepared:
     nbytes: int = 0
 
 
+@dataclass(frozen=True)
+class TensorMap:
+    """The tensor map of one of the caller's matrices, which the runner puts into global memory.
+
+    tile: the rows and columns of what one instruction copies (see `tensor_maps`). The simulator
+    refuses kernels that use one; it passes zeros.
+    """
+
+    of: Array
+    tile: tuple[int, int]
+
+
 # A NumPy scalar is passed by value. A NumPy array is a table, the same in every run.
-Argument = Array | Scratch | Prepared | np.generic | np.ndarray
+Argument = Array | Scratch | Prepared | TensorMap | np.generic | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -117,7 +129,7 @@ class Launch:
     def arrays(self) -> Iterator[Array]:
         """The arrays that the caller of a runner must pass."""
         for value in (*self.arguments, *self.constants.values()):
-            if isinstance(value, (Array, Prepared)):
+            if isinstance(value, (Array, Prepared, TensorMap)):
                 yield value if isinstance(value, Array) else value.of
 
 
@@ -147,7 +159,8 @@ def renamed(plan: Plan, names: Mapping[str, str]) -> Plan:
     def value(old: Any) -> Any:
         if isinstance(old, Array):
             return dataclasses.replace(old, name=names.get(old.name, old.name))
-        return dataclasses.replace(old, of=value(old.of)) if isinstance(old, Prepared) else old
+        is_made_of_one = isinstance(old, (Prepared, TensorMap))
+        return dataclasses.replace(old, of=value(old.of)) if is_made_of_one else old
 
     return tuple(
         dataclasses.replace(
@@ -171,8 +184,10 @@ def scratch_sizes(plan: Plan) -> dict[str, int]:
 
 def scratch_bytes(plan: Plan) -> int:
     """Return the bytes of device memory that a plan needs beside the caller's arrays."""
-    prepared = {id(v): v.nbytes for one in plan for v in one.arguments if isinstance(v, Prepared)}
-    return sum(scratch_sizes(plan).values()) + sum(prepared.values())
+    values = {id(value): value for one in plan for value in one.arguments}.values()
+    made = sum(value.nbytes for value in values if isinstance(value, Prepared))
+    maps = sum(tensor_maps.BYTES for value in values if isinstance(value, TensorMap))
+    return sum(scratch_sizes(plan).values()) + made + maps
 
 
 def require_passed(one: Launch, name: str, arrays: Collection[str]) -> None:
@@ -238,6 +253,8 @@ def _in_simulator(
         return scratch[id(value)]
     if isinstance(value, Prepared):
         return value.make(required(arrays[value.of.name], value.of))
+    if isinstance(value, TensorMap):
+        return np.zeros(tensor_maps.BYTES, np.uint8)
     if not isinstance(value, Array):
         return value
     array = required(arrays[value.name], value)

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from helpers import device, limits
+from helpers import device, limits, tensor_maps
 from helpers.launch import (
     Argument,
     Array,
@@ -31,6 +31,7 @@ from helpers.launch import (
     Plan,
     Prepared,
     Scratch,
+    TensorMap,
     require_passed,
     required,
     scratch_sizes,
@@ -181,8 +182,9 @@ class Program(DeviceOwner):
         self.modules = modules or Modules()
         self._cuda = self.modules.cuda
         self._kernels = [self.modules.load(one) for one in self.plan]
-        self._buffers: dict[Any, Any] = {}  # scratch by name, tables and Prepared by id
-        self._held: dict[int, Any] = {}  # for each Prepared, by id, the array of its values
+        self._buffers: dict[Any, Any] = {}  # scratch by name, tables, Prepared and maps by id
+        # For each Prepared and TensorMap, by id, the array of its values.
+        self._held: dict[int, Any] = {}
         try:
             self._allocate()
         except Exception:
@@ -195,6 +197,8 @@ class Program(DeviceOwner):
         for value in (value for one in self.plan for value in one.arguments):
             if isinstance(value, Prepared) and id(value) not in self._buffers:
                 self._buffers[id(value)] = self._cuda.mem_alloc(value.nbytes)
+            elif isinstance(value, TensorMap) and id(value) not in self._buffers:
+                self._buffers[id(value)] = self._cuda.mem_alloc(tensor_maps.BYTES)
             elif isinstance(value, np.ndarray) and id(value) not in self._buffers:
                 self._buffers[id(value)] = self._cuda.to_device(np.ascontiguousarray(value))
 
@@ -237,6 +241,8 @@ class Program(DeviceOwner):
             for value in one.arguments:
                 if isinstance(value, Array):
                     require_passed(one, value.name, arrays)
+                elif isinstance(value, TensorMap):
+                    require_passed(one, value.of.name, arrays)
             arguments = [self._argument(value, arrays, stream) for value in one.arguments]
             how = {"grid": one.grid, "block": one.block, "shared": one.shared}
             loaded.function(*arguments, **how, stream=stream)
@@ -275,6 +281,12 @@ class Program(DeviceOwner):
             if array is not None and not _same(self._held.get(id(value)), array):
                 self._prepare(value, array)
                 self._held[id(value)] = _token(array)
+        if isinstance(value, TensorMap):
+            address = int(arrays[value.of.name]) + value.of.offset
+            if self._held.get(id(value)) != address:
+                made = tensor_maps.encode(address, value.of.shape, value.of.dtype, value.tile)
+                self._cuda.memcpy_htod(self._buffers[id(value)], made)
+                self._held[id(value)] = address
         return self._buffers[id(value)]
 
     def _prepare(self, value: Prepared, array: Any) -> None:

@@ -915,6 +915,7 @@ WITHOUT_OUTPUT: Mapping[str, str] = {
     "benchmark_conv1d": _A_TOOL,
     "benchmark_conv2d": _A_TOOL,
     "benchmark_known_layers": _A_CELL,
+    "benchmark_products": _A_TOOL,
     "bounds": "bounds beside times, see tests/helpers/test_bound_ratios.py",
     "counters_strangers": "counters beside the simulator's, see tests/simulator",
     "device_functions": "digests beside the simulator's, see tests/simulator",

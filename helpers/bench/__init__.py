@@ -29,6 +29,7 @@ _HOME = {
     "memcpy": "memory",
     "network": "networks",
     "pooled": "pooled_layers",
+    "replay": "replays",
     "yours": "sources",
     "Kernel": "sources",
     "KernelError": "sources",

@@ -27,8 +27,9 @@ FEW, FEW_HALVES, ONE = (150, 140, 70), (150, 136, 72), (256, 128, 64)
 def gemm(rows: int = 4096, cols: int = 4096, inner: int = 4096, *, halves: bool = False) -> Gemm:
     """Return the product of a rows x inner by an inner x cols matrix, random numbers from -1 to 1.
 
-    Its kernels are those of `problems.gemm` in float32, gemm_wgmma with halves=True (float16), and
-    "cuBLAS", NVIDIA's library as PyTorch calls it, which is compared and cannot be counted.
+    Its kernels are those of `problems.gemm`, in float32 or float16 (halves=True), and "cuBLAS",
+    NVIDIA's library as PyTorch calls it, which is compared and cannot be counted. The fastest one
+    of each type, gemm_warp and gemm_overlapped, has the tiles that suit the sizes.
     Raises ValueError for an empty matrix.
     """
     for name, value in (("rows", rows), ("cols", cols), ("inner", inner)):
@@ -83,7 +84,8 @@ class Gemm(Problem):
     def named(self, name: str) -> Any:
         if name == LIBRARY:
             return Library(LIBRARY)
-        own = [spec for spec in (*ladder.GEMM, ladder.WGMMA) if spec.halves == self.halves]
+        last = ladder.fastest(self.rows, self.cols, halves=self.halves)
+        own = [*(ladder.HALVES[:-1] if self.halves else ladder.GEMM), last]
         for spec in own:
             if spec.name == name:
                 return spec

@@ -84,8 +84,11 @@ def _judged(name: str, text: str, seed: int, benches: Benches) -> tuple[Graded, 
         return without_run(exercise, with_counts.status, sentence), with_counts
     try:
         found, outcomes = _of_answer(exercise, cases, with_counts.answer, seed)
+        if exercise.is_recognisable(found.verdict):
+            small = _outcomes_of_each(exercise, text, exercise.small_cases, benches)
+            found = replace(found, verdict=exercise.recognised(found.verdict, small))
         if outcomes and outcomes[-1].stopped != "time" and len(outcomes) < len(cases):
-            outcomes += _of_rest(exercise, text, cases[len(outcomes) :], benches)
+            outcomes += _outcomes_of_each(exercise, text, cases[len(outcomes) :], benches)
         found = replace(found, cases=_each(exercise, cases, outcomes, seed))
     except wire.UNREADABLE as error:
         found = unreadable(exercise, error)
@@ -100,11 +103,11 @@ def _run(
     return benches.of("kernel").run(codec.job(text, cases, how), wire.size(codec.expected(cases)))
 
 
-def _of_rest(
+def _outcomes_of_each(
     exercise: Exercise, text: str, cases: Sequence[Case], benches: Benches
 ) -> tuple[Outcome, ...]:
-    """Return the outcomes of cases behind the one that ended a run, each by itself and without
-    counters: a course may give points for some cases.
+    """Return the outcomes of cases, each by itself and without counters: of the small ones, or of
+    those behind the one that ended a run, because a course may give points for some cases.
     """
     ended = _run(exercise, text, cases, benches, each=True)
     if ended.status != "done":

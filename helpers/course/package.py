@@ -4,8 +4,9 @@ run.
     python -m helpers.course release 101 103 --package student/
 
 The exercises are data: an answer is judged by what it does, so that no check needs a solution.
-What a package lacks: solution.*, the answers in tests/, and, on a GPU, the time of the lab's own
-kernel beside a student's.
+What a package lacks: solution.* and the mutants.py that edit it, the answers in tests/, and, on a
+GPU, the time of the lab's own kernel beside a student's. What the mutants leave is recorded
+(helpers.exercises.mutants), so that a package gives their hints all the same.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from helpers import exercises, labs
 from helpers.course import CourseError, notebooks, release
 
 ROOT = labs.ROOT
+EXERCISES = ROOT / "helpers/exercises"
 _FOLDERS = ("helpers", "kernels", "data")
 _FILES = ("pyproject.toml", "environment.yml", "Makefile", "LICENSE", "CITATION.cff", "INSTALL.md",
           "README.md", "START.md")
@@ -86,13 +88,13 @@ def _without_dead(folder: Path) -> Callable[[re.Match[str]], str]:
 
 def _ignored(folder: str, names: list[str]) -> set[str]:
     here = Path(folder)
-    in_exercise = (ROOT / "helpers/exercises") in (here, *here.parents)
+    in_exercise = EXERCISES in here.parents
     return {
         name
         for name in names
         if name == "__pycache__"
         or (name.startswith(".") and name != ".gitignore")
-        or (in_exercise and name.startswith("solution."))
+        or (in_exercise and name.startswith(("solution.", "mutants.")))
     }
 
 

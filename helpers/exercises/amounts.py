@@ -4,7 +4,7 @@ and not all work many times.
 
     amounts.budgets("conv2d_basic", cases)    # of the cases that are counted
 
-The numbers lie in amounts.json. `python -m helpers.tools.exercise_amounts --write` counts them.
+The numbers lie in amounts.json. `python -m helpers.tools.exercise_records --write` counts them.
 """
 
 from __future__ import annotations

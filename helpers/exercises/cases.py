@@ -182,6 +182,25 @@ def cells(rng: np.random.Generator, shape: int | tuple[int, ...], most: int = 9)
     return np.where(large, np.sign(drawn) * odd / 4, drawn).astype(np.float32)
 
 
+def distinct(case: Case) -> Case:
+    """Return a case in whose inputs of floats no two values are equal: then no wrong cell of an
+    array has the right value by chance.
+    """
+    for name, array in case.arrays.items():
+        if array.dtype != np.float32 or (name in case.outputs and is_unwritten(array).all()):
+            continue
+        if array.size and np.ptp(array) < 1e6:  # not where a case is about its values
+            flat = array.reshape(-1)
+            places = np.argsort(flat, kind="stable")
+            # In their order, and nearly all with their signs. The steps differ, so that one sum of
+            # some values is not that of others.
+            steps = 1 + np.arange(flat.size) ** 2 % 7 / 4
+            values = np.cumsum(steps) - 0.75
+            zero = values[min(int(np.count_nonzero(flat < 0)), flat.size - 1)]
+            flat[places] = values - zero + 0.25
+    return case
+
+
 def warp_product(number: int, result: str, shape: tuple[int, int], **factors: np.ndarray) -> Case:
     """Return the case of a product of matrices that one warp makes. result: the name of the first
     parameter, and its shape; factors: the other parameters.

@@ -10,7 +10,6 @@ How an answer is judged is the matter of `graded`.
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,21 +43,22 @@ class Exercise(GradedExercise):
         return self._said(verdict, getattr(answer, "raw", "") or cell.text)
 
     def _with_story(self, verdict: Verdict, cell: KernelCell) -> Verdict:
-        """Return a verdict that tells what the threads did, in place of a guess; the same one where
-        that is not known.
+        """Return a verdict that tells what the threads did, in place of a guess; where that is not
+        known, a guess says that it is one.
         """
         _stories.pop(self.name, None)
         if not verdict.is_guess or verdict.status not in ("wrong", "finding", "time"):
             return verdict
         from helpers.exercises import stories
 
-        # What explains a verdict must not take it away: the answer has been judged.
-        with contextlib.suppress(Exception):
+        try:
             told = stories.story_of(self, cell)
-            if told is not None and told.story.causes:
-                _stories[self.name] = told
-                return stories.told_in(verdict, told)
-        return verdict
+        except stories.NoStory as error:
+            return stories.untold(verdict, f"{error}.")
+        if told is None:
+            return stories.untold(verdict)
+        _stories[self.name] = told
+        return stories.told_in(verdict, told)
 
     def why(self) -> Why:
         """Return the picture of what the latest check found wrong: the terms of an output, and what
@@ -66,8 +66,8 @@ class Exercise(GradedExercise):
         """
         if self.name not in _stories:
             raise ValueError(
-                f"there is no story of {self.name} to draw: check an answer first; a right one, "
-                "and one whose cause is not known, has none"
+                f"there is no story of {self.name} to draw: check an answer first; a right one has "
+                "none"
             )
         return _stories[self.name].picture()
 

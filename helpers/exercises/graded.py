@@ -9,6 +9,7 @@ exercise.verdict(outcomes, seed)  elsewhere: compares them
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,11 +19,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from helpers import checking, kernel_cells
-from helpers.exercises import amounts, compiler_words, gate, work, wrong_values
+from helpers.exercises import amounts, compiler_words, gate, mutants, work, wrong_values
 from helpers.exercises import outcome as outcomes_of
 from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
 from helpers.exercises.budgets import Budget, no_doubles
-from helpers.exercises.cases import Case
+from helpers.exercises.cases import Case, distinct
 from helpers.exercises.mistakes import (
     NO_DYNAMIC_MEMORY,
     FindingHint,
@@ -112,8 +113,40 @@ class GradedExercise(BaseExercise):
         """Return the cases of a seed."""
         return tuple(self.cases(np.random.default_rng(seed)))
 
+    @cached_property
+    def small_cases(self) -> tuple[Case, ...]:
+        """The cases in which a mistake is recognised and explained, the same for every seed. They
+        decide nothing.
+        """
+        if self.small is None:
+            return ()
+        return tuple(map(distinct, self.small(np.random.default_rng(NOTEBOOK_SEED))))
+
+    def run_small(self, cell: KernelCell) -> tuple[Outcome, ...]:
+        """Run a kernel in the small cases, each by itself. Raises DoesNotCompile."""
+        cases = self._fitted(cell, self.small_cases)
+        return outcomes_of.checked(cell, cases, limit_s=self.limit_s, each=True)
+
+    def recognised(self, verdict: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
+        """Return a verdict with the hint of the mutant that does what an answer does; the same one
+        where none does. outcomes: of the answer in the small cases.
+        """
+        hint = mutants.hint_of(self, outcomes)
+        if not hint:
+            return verdict
+        # What was seen of a finding is evidence: it goes before what another kernel had, too.
+        return verdict.because(hint, is_guess=verdict.finding is not None)
+
+    def is_recognisable(self, verdict: Verdict) -> bool:
+        """Return whether a mutant may do what an answer with this verdict does."""
+        return verdict.status in ("wrong", "finding") and self.name in mutants.recorded()
+
     def _of_cell(self, cell: KernelCell, seed: int) -> Verdict:
         verdict = self._of_any_cell(cell, seed)
+        if self.is_recognisable(verdict):
+            # A small case may call the kernel in a way that the cases before the wrong one do not.
+            with contextlib.suppress(DoesNotCompile):
+                verdict = self.recognised(verdict, self.run_small(cell))
         is_stub = not verdict.passed and cell.text and self.is_stub(cell.text)
         if is_stub:
             return verdict.not_begun()
@@ -312,7 +345,7 @@ class GradedExercise(BaseExercise):
             else ""
         )
         return self._verdict(
-            "wrong", "\n".join(lines) + right, hint or _SEARCH, is_guess=not shown_hint
+            "wrong", "\n".join(lines) + right, hint or SEARCH, is_guess=not shown_hint
         )
 
     def _shown_hint(
@@ -558,7 +591,7 @@ def _fits(case: Case, one: Outcome) -> bool:
 
 _ACCESSES = ("load", "store", "atomic")
 _NO_PATTERN = ("all", "scattered", "untouched", "zero")
-_SEARCH = (
+SEARCH = (
     "The wrong values stand in no pattern known here: take one of them, work it out by "
     "hand, and follow the thread that writes it."
 )

@@ -37,4 +37,5 @@ from helpers.exercises.cases import (
 )
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.mistakes import FindingHint, Mistake, all_zero, within_warp
+from helpers.exercises.mutants import mutant
 from helpers.exercises.outcome import Outcome

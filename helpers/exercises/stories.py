@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,7 +12,8 @@ import numpy as np
 from helpers import kernel_cells
 from helpers.exercises import outcome
 from helpers.exercises.base import NOTEBOOK_SEED
-from helpers.exercises.cases import Case, is_unwritten
+from helpers.exercises.cases import Case
+from helpers.exercises.graded import SEARCH
 from helpers.exercises.mistakes import real_pairs
 from helpers.exercises.verdict import EVIDENCE_LINES, Explanation, Verdict
 from helpers.kernel_cells import KernelCell
@@ -22,6 +24,7 @@ from helpers.simulator.explain.followed import Followed
 from helpers.simulator.explain.story import Judge, Story, explain, faults
 from helpers.simulator.explain.tape import Tape
 from helpers.simulator.explain.translation import NotRecorded
+from helpers.simulator.faults import LaunchRefused
 from helpers.simulator.toolchain import CompileFailed
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 2_500  # of the arrays of a case in which a mistake is explained
 MOST_THREADS = 2_048  # of its blocks
+MOST_SECONDS = 1.2  # of the processor, until no further case is begun
+QUICK_SECONDS = 0.4  # the same where a cause is known
 _MOST_CASES = 4
 
 
@@ -45,19 +50,39 @@ class Told:
         return drawings.why(self.story, self.experiment, self.case.title)
 
 
+class NoStory(RuntimeError):
+    """An answer whose launches cannot be recorded; the message says why."""
+
+
 def story_of(exercise: GradedExercise, cell: KernelCell) -> Told | None:
-    """Return the story of an answer; None if all small cases come right, or none is recorded."""
+    """Return the story of an answer, the first one with a cause if there is any; None if all small
+    cases come right. Raises NoStory.
+    """
     found: Told | None = None
+    why_not = ""
+    begun = time.process_time()
     for case in small_cases(exercise):
+        if time.process_time() > begun + MOST_SECONDS:
+            break
+        if len(case.steps) != 1 or case.within:
+            why_not = why_not or "its cases have several launches"
+            continue
         try:
-            told = _in_case(exercise, cell, case)
-        except (NotRecorded, CompileFailed, TypeError, ValueError):
+            told = _in_case(exercise, cell, case, begun + MOST_SECONDS)
+        except (NotRecorded, CompileFailed, LaunchRefused) as error:
+            why_not = why_not or str(error)
             continue
         if told is None:
             continue
         if _shows_a_pattern(told.story):
             return told
-        found = found or told
+        if found is None or not found.story.causes or _is_of_index(told.story):
+            found = told  # of a larger case: more of its cells could say otherwise
+        # A cause of a case in which all is wrong is worth a look at another one, if that is quick.
+        if found.story.causes and time.process_time() > begun + QUICK_SECONDS:
+            break
+    if found is None and why_not:
+        raise NoStory(f"what the threads of {exercise.name} did is not recorded: {why_not}")
     return found
 
 
@@ -66,13 +91,16 @@ def _shows_a_pattern(story: Story) -> bool:
     return bool(story.causes) and (story.wrong is None or not story.wrong.is_all)
 
 
+def _is_of_index(story: Story) -> bool:
+    return bool(story.causes) and story.causes[0].kind == "index"
+
+
 def small_cases(exercise: GradedExercise) -> Iterator[Case]:
     """Yield the cases in which a mistake is explained, the smallest first."""
-    rng = np.random.default_rng(NOTEBOOK_SEED)
     if exercise.small is not None:
-        yield from map(_distinct, exercise.small(rng))
+        yield from exercise.small_cases
         return
-    cases = sorted(exercise.cases(rng), key=_cells)
+    cases = sorted(exercise.all_cases(NOTEBOOK_SEED), key=_cells)
     few = [one for one in cases if _cells(one) <= MOST_CELLS and _threads(one) <= MOST_THREADS]
     yield from few[:_MOST_CASES]
 
@@ -85,27 +113,12 @@ def _threads(case: Case) -> int:
     return int(np.prod(case.steps[0].grid)) * int(np.prod(case.steps[0].block))
 
 
-def _distinct(case: Case) -> Case:
-    """Return a case in whose inputs of floats no two values are equal: then no wrong cell of an
-    array has the right value by chance.
-    """
-    for name, array in case.arrays.items():
-        if array.dtype != np.float32 or (name in case.outputs and is_unwritten(array).all()):
-            continue
-        if array.size and np.ptp(array) < 1e6:  # not where a case is about its values
-            flat = array.reshape(-1)
-            places = np.argsort(flat, kind="stable")
-            # In their order, and with their signs: 0.25, 1.25, 2.25 ... and -0.75, -1.75 ...
-            flat[places] = np.arange(flat.size) - np.count_nonzero(flat < 0) + 0.25
-    return case
-
-
-def _in_case(exercise: GradedExercise, cell: KernelCell, case: Case) -> Told | None:
-    if len(case.steps) != 1 or case.within:
-        return None
+def _in_case(
+    exercise: GradedExercise, cell: KernelCell, case: Case, until: float
+) -> Told | None:
     experiment = _experiment(case, cell)
     judge = judge_of(exercise, case, experiment)
-    story = explain(experiment, judge)
+    story = explain(experiment, judge, until)
     if story is None or not _is_as_judged(exercise, case, cell, experiment, story):
         return None
     return Told(case, story, experiment)
@@ -117,9 +130,16 @@ def _is_as_judged(
     """Return whether the launch that is judged does what the record says: the debugger's
     translation rounds otherwise, and a variable without a value holds something else there.
     """
-    (judged,) = outcome.checked(cell, [case], limit_s=exercise.limit_s)
+    is_endless = any(one.kind == "runaway" for one in faults(story.tape))
+    limit = min(exercise.limit_s, 1.0) if is_endless else exercise.limit_s
+    (judged,) = outcome.checked(cell, [case], limit_s=limit)
     kinds = {one.kind for one in judged.findings}
-    recorded_kinds = {one.kind for one in faults(story.tape)}
+    # An output may be read before it is stored where it is judged: its values say so.
+    recorded_kinds = {
+        one.kind
+        for one in faults(story.tape)
+        if (one.kind, one.array) != ("uninitialised", story.output)
+    }
     if kinds or recorded_kinds:
         return bool(kinds & recorded_kinds)
     own = _parameters(experiment)
@@ -153,9 +173,9 @@ def judge_of(exercise: GradedExercise, case: Case, experiment: Experiment) -> Ju
     own = _parameters(experiment)
     right, names = None, {}
     if exercise.has_solution:
-        solved = _experiment(case, kernel_cells.parse(str(exercise.solution)))
-        right = Followed(solved.record())
-        names = dict(zip(_parameters(solved), own, strict=True))
+        right = _solved(exercise, case)
+        solved = [one.name for one in right.tape.recording.kernel.parameters]
+        names = dict(zip(solved, own, strict=True))
 
     def wrong(tape: Tape) -> dict[str, np.ndarray]:
         found = {}
@@ -172,6 +192,20 @@ def judge_of(exercise: GradedExercise, case: Case, experiment: Experiment) -> Ju
     return Judge(wrong, {own[places[n]]: wants[n] for n in case.outputs}, right, names)
 
 
+_right: dict[tuple[str, str], Followed] = {}  # of the latest cases, by exercise and title
+
+
+def _solved(exercise: GradedExercise, case: Case) -> Followed:
+    """Return the tape of the solution in a case."""
+    key = exercise.name, case.title
+    if key not in _right:
+        solved = _experiment(case, kernel_cells.parse(str(exercise.solution)))
+        _right[key] = Followed(solved.record())
+        while len(_right) > _MOST_CASES:
+            del _right[next(iter(_right))]
+    return _right[key]
+
+
 def _parameters(experiment: Experiment) -> list[str]:
     from helpers.simulator.compiler import compile_source
 
@@ -181,15 +215,22 @@ def _parameters(experiment: Experiment) -> list[str]:
 
 
 def told_in(verdict: Verdict, told: Told) -> Verdict:
-    """Return a verdict with a story in place of its hint."""
-    message = verdict.message
-    if verdict.finding is not None:
-        message = message.replace(str(verdict.finding), verdict.finding.brief())
+    """Return a verdict with a story in place of its hint: the cause, or what was seen."""
     sentence, *evidence = words.lines_of(told.story, told.case.title)
     return replace(
-        verdict,
-        message=message,
-        hint="\n".join((sentence, *evidence)),
+        verdict.because("\n".join((sentence, *evidence))),
         story=Explanation(sentence, tuple(evidence[:EVIDENCE_LINES])),
-        is_guess=False,
     )
+
+
+def untold(verdict: Verdict, why_not: str = "") -> Verdict:
+    """Return a verdict whose hint says that nothing has shown it. why_not: why there is no story.
+    """
+    if verdict.hint in ("", SEARCH):
+        return verdict.with_note(why_not)
+    return replace(
+        verdict, hint="\n".join(filter(None, (f"{words.UNKNOWN} {_OFTEN} {verdict.hint}", why_not)))
+    )
+
+
+_OFTEN = "This often leads to it:"

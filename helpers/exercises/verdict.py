@@ -80,6 +80,13 @@ class Verdict:
             finding=self.finding,
         )
 
+    def because(self, cause: str, is_guess: bool = False) -> Verdict:
+        """Return this verdict with another hint, in place of the usual cause of its finding."""
+        message = self.message
+        if self.finding is not None:
+            message = message.replace(str(self.finding), self.finding.brief())
+        return replace(self, message=message, hint=cause, is_guess=is_guess)
+
     def after(self, remark: str) -> Verdict:
         """Return this verdict with a remark of the compiler's in front of it; the same for ""."""
         if not remark:

@@ -4,6 +4,7 @@
     print(broken.findings(difference))                   # what the simulator finds
     print(broken.mend(difference, ("old", "new")))       # a student's mended version, checked well
     broken.show("difference")                            # ours
+    broken.replay(difference)                            # a small launch of it, step by step
 
 `measure` launches each kernel many times and counts the launches that gave a wrong result: a fault
 that the hardware hides most of the time is a fault all the same.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
+    from helpers.simulator.explain.pictures import Replay
 
 THREADS = 256
 TILE = 16
@@ -47,6 +49,14 @@ FAULTS = MISSING, LEAVES, BARRIER, BLOCKS, UNSET = (
 )
 
 Changes = tuple[tuple[str, str], ...]  # pairs of the old text and the new
+
+# Of kernels whose blocks fit a replay when they are small: the output, and the changes.
+SMALL: Mapping[str, tuple[str, Changes]] = {
+    "difference": ("D", (("256", "8"),)),
+    "sliding_max": ("M", (("256", "8"), ("255", "7"), ("257", "9"))),
+    "blur": ("B", (("#define T 16", "#define T 4"),)),
+    "axpy4": ("Z", ()),
+}
 
 # How we mended each kernel.
 OURS: Mapping[str, Changes] = {
@@ -212,6 +222,26 @@ def stored(kernel: Any) -> tuple[int, int]:
         kernel.source, kernel.name, *at.given(), grid=at.grid, block=at.block
     )
     return seen.total("lanes", "global", "store"), at.want.size
+
+
+def replay(kernel: Any) -> Replay:
+    """Return a launch of one small block of a kernel, step by step: of 8 threads, of 4 x 4 for
+    `blur`, of 4 for `axpy4`. Raises KeyError for another kernel.
+    """
+    from helpers import bench
+
+    name = kernel.name
+    out, changes = SMALL[name]
+    at = setting(name, size=13 if name == "axpy4" else 8)
+    block = (4, 1, 1) if name == "axpy4" else (8, 1, 1)
+    given = at.given()
+    if name == "blur":
+        A, block = picture(4, 4), (4, 4, 1)
+        given, at = [np.full_like(A, np.nan), A, np.int32(4)], replace(at, want=blur(A))
+    given[0][...] = np.nan
+    return bench.replay(
+        kernel, *given, grid=(1, 1, 1), block=block, changes=changes, want=(out, at.want)
+    )
 
 
 def with_zeros(kernel: Any, sign: int) -> np.ndarray:

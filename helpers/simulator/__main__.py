@@ -4,6 +4,11 @@
         --arg out:float:1000 --arg in:float:1000 --arg int:1000
     python -m helpers.simulator profile FILE.cu --kernel NAME --grid 32x32 --block 16x16 \\
         -DTILE=16 --arg image.npy ... --json
+    python -m helpers.simulator replay FILE.cu --grid 1 --block 8 \\
+        --arg out:float:8 --arg in:float:8:arange --output replay.html
+
+`replay` writes a page that shows what the threads of one block do, step by step. Launch few threads
+with small arrays: 64 threads, and 64 cells of an array, are its most.
 
 Give each argument of the kernel by an --arg, in the order of the parameters:
 
@@ -43,6 +48,7 @@ import numpy as np
 from helpers.quantities import quantity
 
 from . import Finding, Profile, check, compiler_options, memory, profile
+from .explain import NotRecorded
 from .faults import Fault
 from .launch import TIME_LIMIT_S
 from .module import load
@@ -199,6 +205,14 @@ def parse_constant(text: str, rng: np.random.Generator) -> tuple[str, np.ndarray
     return name, np.atleast_1d(value)
 
 
+def parse_place(text: str) -> tuple[int, ...]:
+    """Return "1x0" or "1,0" as (1, 0, 0); argparse reports the ValueError."""
+    parts = re.split(r"[x,]", text)
+    if len(parts) > 3 or not all(part.isdecimal() for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is no block: give its place, such as 1 or 1x0")
+    return (*map(int, parts), 0, 0)[:3]
+
+
 def parse_extent(text: str) -> tuple[int, ...]:
     """Return "16x16" or "16,16" as (16, 16); argparse reports the ValueError."""
     parts = re.split(r"[x,]", text)
@@ -231,6 +245,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m helpers.simul
         CacheError,
         CompilerMissingError,
         ToolkitMissingError,
+        NotRecorded,
     ) as error:
         print(f"{prog}: {_with_file(str(error), options)}", file=sys.stderr)
         return MISTAKE
@@ -241,11 +256,13 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         "description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter
     }
     parser = argparse.ArgumentParser(prog=prog, **about)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="check | profile")
+    names = "check | profile | replay"
+    commands = parser.add_subparsers(dest="command", required=True, metavar=names)
     several: dict[str, Any] = {"action": "append", "default": []}
     for name, words in (
         ("check", "find the faults of one launch"),
         ("profile", "find the faults and count the memory traffic"),
+        ("replay", "show what the threads of one block do, step by step"),
     ):
         add = commands.add_parser(name, help=words, allow_abbrev=False, **about).add_argument
         add("file", metavar="FILE.cu", help="the CUDA source")
@@ -262,6 +279,12 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         limit = "stop the launch after S seconds (%(default)g unless given)"
         add("--time-limit", type=float, default=TIME_LIMIT_S, metavar="S", help=limit)
         add("--seed", type=int, default=0, help="seed of the uniform values")
+        if name == "replay":
+            shown = "the block to show, by its place in the grid (0 unless given)"
+            add("--show", type=parse_place, default=(0, 0, 0), metavar="PLACE", help=shown)
+            page = "the page to write (FILE_replay.html unless given)"
+            add("--output", metavar="PAGE.html", help=page)
+            continue
         add("--json", action="store_true", help="print one JSON object in place of text")
         if name == "profile":
             add("--sample", type=int, default=1, metavar="N", help="run every N-th block only")
@@ -295,6 +318,8 @@ def _run(options: argparse.Namespace) -> int:
         if options.command == "profile":
             result = profile(source, name, *values, sample_every=options.sample, **more)
             return _show_profile(result, options)
+        if options.command == "replay":
+            return _write_replay(source, name, values, options, more)
         return _show_findings(check(source, name, *values, **more), name, options)
     finally:
         for value in values:
@@ -363,6 +388,26 @@ def _show_profile(result: Profile, options: argparse.Namespace) -> int:
     else:
         print(result)
     return HAS_FINDINGS if result.findings else CLEAN
+
+
+def _write_replay(
+    source: str, name: str, values: Sequence[Any], options: argparse.Namespace, more: dict[str, Any]
+) -> int:
+    from .explain.pictures import document
+    from .explain.replays import replay_of
+
+    given = [
+        np.full(v.shape, np.nan, v.dtype) if isinstance(v, Fresh) and v.dtype.kind == "f" else v
+        for v in values
+    ]  # a shape, for the picture
+    made = replay_of(source, name, *given, shown=options.show, **more)
+    page = Path(options.output or f"{Path(options.file).stem}_replay.html")
+    try:
+        page.write_text(document(made.title, made.html()), encoding="utf-8")
+    except OSError as error:
+        raise Mistake(f"cannot write {page}: {error.strerror}") from None
+    print(f"{made.title}\n{made.about}: see {page}")
+    return HAS_FINDINGS if any(one.races for o in made.orders for one in o.frames) else CLEAN
 
 
 def _print_json(data: dict[str, Any]) -> None:

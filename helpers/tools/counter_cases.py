@@ -639,10 +639,13 @@ def _one_warp() -> Iterable[Case]:
 def _matrix_products() -> Iterable[Case]:
     for rows, cols, inner in ((130, 200, 45), (264, 136, 72)):
         A, X = _cells(rows * inner).reshape(rows, inner), _cells(inner * cols).reshape(inner, cols)
-        Y = np.zeros((rows, cols), np.float32)
-        for spec in gemm.GEMM:
+        arrays = {"Y": np.zeros((rows, cols), np.float32), "A": A, "X": X}
+        for spec in (*gemm.GEMM, gemm.warp_tiles(), gemm.MMA):
+            if spec.halves and inner % 8:
+                continue
             (one,) = spec.plan(rows, cols, inner)
-            yield Case.of(f"{rows} x {inner} by {inner} x {cols}", one, {"Y": Y, "A": A, "X": X})
+            of_type = {name: array.astype(spec.dtype) for name, array in arrays.items()}
+            yield Case.of(f"{rows} x {inner} by {inner} x {cols}", one, of_type)
 
 
 def _fourier() -> Iterable[Case]:

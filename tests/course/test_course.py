@@ -712,7 +712,9 @@ def test_a_package_holds_no_solution_and_its_checks_run(tmp_path):
     to = tmp_path / "student"
     assert course(["release", "101", "104", "--package", str(to)]) == 0
     names = [path.name for path in (to / "helpers/exercises").glob("*/**/*")]
-    assert not [name for name in names if name.startswith(("solution.", "right_", "wrong_"))]
+    assert not [
+        name for name in names if name.startswith(("solution.", "mutants.", "right_", "wrong_"))
+    ]
     assert not (to / "tests").exists() and len(list((to / "labs").glob("*.ipynb"))) == 2
     one = exercises.find("conv1d_edge")
     line = next(line.strip() for line in one.solution.splitlines() if "min(max" in line)
@@ -733,11 +735,13 @@ def test_a_package_holds_no_solution_and_its_checks_run(tmp_path):
     ]
     assert len(links) > 20 and [path for path in links if not path.exists()] == []
     (to / "mine.cu").write_text(one.solution)
+    (to / "flipped.cu").write_text(one.solution.replace("filter[j]", "filter[2 - j]"))
     program = (
         "import pathlib, helpers; from helpers import exercises; "
         "print(helpers.__file__); "
         "one = exercises.find('conv1d_edge'); print(one.judge(one.stub).status, one.has_solution); "
-        "print(one.judge(pathlib.Path('mine.cu').read_text()).status)"
+        "print(one.judge(pathlib.Path('mine.cu').read_text()).status); "
+        "print(one.judge(pathlib.Path('flipped.cu').read_text()).hint)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(to), *sys.path[1:]])}
     done = subprocess.run(
@@ -745,7 +749,8 @@ def test_a_package_holds_no_solution_and_its_checks_run(tmp_path):
         text=True, check=False,
     )  # fmt: skip
     lines = done.stdout.splitlines()
-    assert lines[1:] == ["not_begun False", "pass"] and str(to) in lines[0], done.stderr
+    assert lines[1:3] == ["not_begun False", "pass"] and str(to) in lines[0], done.stderr
+    assert lines[3].startswith("The filter is flipped"), "a package has what mutants leave"
 
 
 def test_a_package_goes_into_no_used_folder(tmp_path, capsys):

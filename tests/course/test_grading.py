@@ -264,7 +264,7 @@ def test_a_box_needs_no_compiler_that_it_cannot_see(kind, tmp_path, monkeypatch)
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", f"{other.parent}{os.pathsep}{os.environ['PATH']}")
     assert toolchain.find_compiler() != compiler and library.build().name != built.name
-    found = grade_solution(kind)
+    found = grade(kind, exercises.find(NAME).solution)
     assert found["status"] == "pass", found["messages"]
 
 
@@ -285,17 +285,24 @@ def test_the_box_takes_the_toolkit_that_the_grader_has_chosen(headers, monkeypat
                 (chosen / "include" / part.name).symlink_to(part)
         monkeypatch.setenv("HALO_CUDA", str(chosen))
         if headers:
-            assert grade_solution(level)["status"] == "pass"
+            assert grade(level, exercises.find(NAME).solution)["status"] == "pass"
         else:
             with pytest.raises(box.NoBox, match="host_defines"):
-                grade_solution(level)
+                grade(level, exercises.find(NAME).solution)
 
 
-def grade_solution(level: str) -> dict:
+def test_a_grader_gives_the_hint_of_a_mutant(level):
+    """Its cases are of a secret seed, and mistakes are recognised in cases of every seed."""
+    flipped = exercises.find(NAME).solution.replace("filter[j]", "filter[2 - j]")
+    found = grade(level, flipped)
+    assert found["status"] == "wrong" and found["hint"].startswith("The filter is flipped")
+
+
+def grade(level: str, text: str) -> dict:
     with tempfile.TemporaryDirectory(prefix="halo-machine-") as folder:
         benches = Benches(level, box.machine_folder(Path(folder)))
         try:
-            return judge.grade(NAME, exercises.find(NAME).solution, 11, benches)
+            return judge.grade(NAME, text, 11, benches)
         finally:
             benches.close()
 

@@ -36,7 +36,7 @@ def text(one: Any, file: str) -> str:
 
 
 def text_of(one: Any, answer: Answer) -> str:
-    """Return the text of an answer. Raises answers.EditError."""
+    """Return the text of an answer. Raises mutants.EditError."""
     return answer.applied(lambda file: text(one, file))
 
 

@@ -7,11 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Edit = tuple[str, str]  # old text, new text
-
-
-class EditError(ValueError):
-    """An edit whose old text is not there exactly once."""
+from helpers.exercises import mutants
+from helpers.exercises.mutants import Edit
 
 
 @dataclass(frozen=True)
@@ -27,16 +24,8 @@ class Answer:
     says: str = ""
 
     def applied(self, text_of: Callable[[str], str]) -> str:
-        """The text of the answer. Raises EditError."""
-        text = text_of(self.file)
-        for old, new in self.edits:
-            if text.count(old) != 1:
-                raise EditError(
-                    f"{self.what}: {old!r} stands {text.count(old)} times in {self.file}, must "
-                    f"be once"
-                )
-            text = text.replace(old, new)
-        return text
+        """The text of the answer. Raises mutants.EditError."""
+        return mutants.edited(text_of(self.file), self.edits)
 
 
 def right(what: str, file: str = "solution.cu", *edits: Edit) -> Answer:

@@ -17,6 +17,7 @@ from helpers.exercises import (
     amounts,
     labs,
     loops_swapped,
+    mutants,
     my_entry,
     outcome,
     puzzles,
@@ -24,13 +25,14 @@ from helpers.exercises import (
     verdict,
 )
 from helpers.exercises import hints as hints_module
+from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.python_exercise import PythonExercise
 from helpers.exercises.verdict import ExerciseError
 from helpers.experiments import leaderboard
 from helpers.problems import conv2d
-from helpers.tools import exercise_amounts
+from helpers.tools import exercise_records
 from tests import exercises as answers
 from tests import golden
 
@@ -104,11 +106,35 @@ def test_a_wrong_answer_is_rejected_with_its_hint(one, answer, monkeypatch):
     golden.require("answers", f"{one.name}: {answer.what}", golden.of_verdict(found))
 
 
+@pytest.mark.parametrize("one", [one for one in ALL if one.name in mutants.recorded()], ids=title)
+def test_a_mutant_is_rejected_and_recognised(one):
+    every = mutants.of(one)
+    rows = mutants.recorded()[one.name]
+    assert len(rows) == len(every), "`python -m helpers.tools.exercise_records --write`"
+    assert len({json.dumps(traces) for _, traces in rows}) == len(rows), "two mutants do the same"
+    for mutant in every:
+        cell = kernel_cells.parse(mutants.edited(one.solution, mutant.edits))
+        assert mutants.hint_of(one, one.run_small(cell)) == mutant.hint, mutant.edits
+        assert not passes(one, cell), mutant.edits
+    assert mutants.hint_of(one, one.run_small(kernel_cells.parse(one.solution))) == ""
+
+
+def passes(one: Exercise, cell: kernel_cells.KernelCell) -> bool:
+    """Whether all cases come out right, the smallest first: a mutant fails in one of the first."""
+    cases = sorted(one.fitted(cell, NOTEBOOK_SEED), key=lambda case: case.count)
+    tried = (
+        (case, seen)
+        for case in cases
+        for seen in outcome.checked(cell, [case], limit_s=one.limit_s)
+    )
+    return all(not seen.stopped and one.is_right(case, seen.arrays) for case, seen in tried)
+
+
 @pytest.mark.parametrize("one", ALL, ids=title)
 def test_an_exercise_has_hints_and_several_answers(one):
     assert 2 <= len(one.hints) <= 3
     right, wrong = answers.right(one), answers.wrong(one)
-    assert len(right) >= 2 and len(wrong) >= 5
+    assert len(right) >= 2 and len(wrong) + len(mutants.of(one)) >= 5
     assert [answers.text_of(one, answer) == one.solution for answer in right].count(True) == 1
     stubs = {answers.text_of(one, answer) for answer in wrong if answer.status == "not_begun"}
     assert one.stub in stubs, "the stub is not right yet"
@@ -131,13 +157,15 @@ def test_cases_follow_the_seed_and_hold_no_result(one):
 
 def test_outcomes_travel_as_a_message():
     one = exercises.find("conv1d_edge")
-    wrong = [answer for answer in answers.wrong(one) if answer.status != "not_begun"]
-    for answer in (answers.right(one)[0], *wrong[:16]):
-        text = answers.text_of(one, answer)
+    tried = [answer for answer in answers.wrong(one) if answer.status in ("wrong", "finding")]
+    flipped = next(mutant for mutant in mutants.of(one) if "flipped" in mutant.hint)
+    texts = [answers.text_of(one, answer) for answer in (answers.right(one)[0], *tried)]
+    for text in (*texts, mutants.edited(one.solution, flipped.edits)):
         cases = one.fitted(kernel_cells.parse(text), 5)
         message = codec.answer(cases, one.run(text, 5))
         notes, start = wire.content(message)
         there = one.verdict(codec.outcomes(notes["outcomes"], cases, message, start), 5)
+        there = one.recognised(there, one.run_small(kernel_cells.parse(text)))
         assert there.to_dict() == one.judge(text, 5).to_dict()
         json.dumps(there.to_dict())
 
@@ -174,8 +202,8 @@ def test_the_recorded_amounts_are_those_of_the_solution(one):
     if one.fit is not None:
         assert not recorded
         return
-    assert not exercise_amounts.differ(exercise_amounts.of(one), recorded), (
-        "`python -m helpers.tools.exercise_amounts --write` counts them anew"
+    assert not exercise_records.differ(exercise_records.amounts_of(one), recorded), (
+        "`python -m helpers.tools.exercise_records --write` counts them anew"
     )
 
 
@@ -231,7 +259,7 @@ class Kernel:
 def test_check_raises_a_short_error_and_returns_a_verdict():
     one = exercises.find("conv1d_edge")
     with pytest.raises(ExerciseError, match="cell -1 must count as") as caught:
-        one.check(Kernel(answers.text(one, "wrong_zeros.cu")))
+        one.check(Kernel(mutants.edited(one.solution, mutants.of(one)[0].edits)))
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
     assert str(one.check(Kernel(one.solution))).startswith("PASS conv1d_edge: 8 sizes, 2 filters")
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+
 import pytest
 
 from helpers import exercises, kernel_cells
-from helpers.exercises import stories
-from helpers.simulator.explain import words
+from helpers.exercises import exercise, stories
+from helpers.exercises.verdict import ExerciseError, Verdict
+from helpers.simulator.explain import pictures, words
 from tests.exercises import edited, right, text_of
 
 # Exercise, edits of its solution, kind of the cause, line of the %%kernel cell, sentence.
@@ -78,6 +82,36 @@ WRONG: list[tuple[str, tuple[tuple[str, str], ...], str, int, str]] = [
         "",
     ),
     ("deal_cells", (("__syncthreads();", "__syncthreads;"),), "race", 0, ""),
+    (  # another line's fault would explain the first output as well
+        "conv1d_basic",
+        (("i - 1 + j", "i + j"),),
+        "index",
+        16,
+        "Line 16 reads N[1] where N[0] belongs: `N[cell]` with cell = 1.",
+    ),
+    (  # what a thread reads is right; where it stores is not
+        "transpose",
+        (("column < height && row < width", "x < width && y < height"),),
+        "decision",
+        14,
+        "No thread stores P[2][1]: line 14, `x < width && y < height` is false with x = 1, "
+        "width = 3, y = 2, height = 2.",
+    ),
+    (  # the condition that is there is no fault
+        "axpy_basic",
+        (("i < n", "true"),),
+        "unguarded",
+        9,
+        "Thread 3 has no output, but nothing keeps it from line 9, where it reads x[3].",
+    ),
+    (
+        "conv1d_basic",
+        (("if (i < n)", "if (i > 0 && i < n - 1)"),),
+        "decision",
+        8,
+        "No thread stores the first and the last cell of P: line 8, `i > 0 && i < n - 1` is false "
+        "with i = 0, n = 6.",
+    ),
 ]
 WITH_SMALL = [
     name for name in exercises.names() if getattr(exercises.find(name), "small", None) is not None
@@ -103,3 +137,49 @@ def test_right_answers_have_no_story(name: str) -> None:
     one = exercises.find(name)
     for answer in right(one):
         assert stories.story_of(one, kernel_cells.parse(text_of(one, answer))) is None, answer.what
+
+
+# Exercise, edits of its solution, what the picture says of its terms.
+DRAWN = [
+    ("conv1d_basic", (("cell >= 0 &&", "cell > 0 &&"),), "Missing: N[0]*filter[1]. Too much: n"),
+    ("transpose", (("tile[threadIdx.x][threadIdx.y];", "tile[threadIdx.y][0];"),), "Too much: N["),
+    ("axpy_basic", (("i < n", "i < n - 1"),), "y[2] adds nothing."),
+]
+
+
+@pytest.mark.parametrize(("name", "edits", "terms"), DRAWN)
+def test_picture(name: str, edits: tuple[tuple[str, str], ...], terms: str) -> None:
+    one = exercises.find(name)
+    told = stories.story_of(one, kernel_cells.parse(edited(one, *edits)))
+    assert told is not None
+    made = told.picture()
+    html = made.html()
+    assert len(html) <= pictures.MOST_BYTES
+    still = html.partition('<script type="application/json"')[0]
+    (alt,) = re.findall(r'<img alt="([^"]*)"', still)
+    assert terms in alt
+    assert repr(made).startswith(words.sentence(told.story))
+
+
+def test_why_shows_the_latest_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exercise, "_stories", {})
+    one = exercises.find("deal_cells")
+    with pytest.raises(ValueError, match="check an answer first"):
+        one.why()
+    with pytest.raises(ExerciseError) as caught:
+        one.check(kernel_cells.parse(edited(one, ("P[start + t]", "P[t]"))))
+    story = caught.value.verdict.story
+    assert story is not None and repr(one.why()).startswith(story.sentence)
+    with contextlib.suppress(ExerciseError):
+        one.check(kernel_cells.parse(str(one.solution)))
+    with pytest.raises(ValueError, match="a right one has none"):
+        one.why()
+
+
+def test_a_guess_says_that_it_is_one() -> None:
+    """An answer whose launches cannot be recorded keeps its hint."""
+    one = exercises.find("conv1d_basic")
+    guess = Verdict.of(one.name, "wrong", "2 of 9 values", 5, "A guard is missing.", is_guess=True)
+    said = stories.untold(guess, "The launch is too large.").hint.splitlines()
+    often = "I do not know the cause. This often leads to it: A guard is missing."
+    assert said == [often, "The launch is too large."]

@@ -6,12 +6,18 @@ import pytest
 from helpers import bench, checking, simulator
 from helpers.experiments import gemm_ladder
 from helpers.problems import gemm
-from helpers.problems.gemm import GEMM, WGMMA, GemmError
+from helpers.problems.gemm import GEMM, HALVES, MMA, WGMMA, GemmError
 from tests.support import in_simulator, mutants, on_gpu, require_rejected, simulated
 
 # Its loops unrolled, gemm_pipelined is long in the sizes of the labs: they run with one size only.
 SMALL = gemm.pipelined(patch=8, depth=8, stages=3)
-EVERY = (*GEMM[:-1], SMALL)
+WARP = gemm.warp_tiles((8, 4), (2, 1), depth=16, stages=2, blocks=2)
+EVERY = (*GEMM[:-1], SMALL, WARP)
+FAST = (
+    *HALVES,
+    gemm.overlapped(cluster=1),
+    *(spec for of in gemm.CHOICES.values() for spec, _ in of),
+)
 # One output; primes around a tile; multiples of 4, which are copied 16 bytes at a time; thin ones.
 SIZES = [(1, 1, 1), (131, 67, 37), (136, 132, 40), (5, 257, 8), (257, 3, 9)]
 MUTANTS = [
@@ -43,7 +49,13 @@ def test_products_are_right_and_without_a_finding(spec, sizes):
     require_right(product(in_simulator, spec, A, X), A, X, spec.name)
 
 
-@pytest.mark.parametrize("spec", (*EVERY, GEMM[-1]), ids=label)
+@pytest.mark.parametrize("sizes", [(1, 8, 8), (131, 72, 136), (257, 264, 72)], ids=str)
+def test_products_of_halves_are_right_and_without_a_finding(sizes):
+    A, X = gemm.matrices(*sizes, np.float16)
+    require_right(product(in_simulator, MMA, A, X), A, X, MMA.name)
+
+
+@pytest.mark.parametrize("spec", (*EVERY, GEMM[-1], gemm.warp_tiles()), ids=label)
 def test_an_example_by_hand(spec):
     """1 * 1 + 10 * 3 + 100 * 5 and so on: no two cells may change places."""
     A = np.array([[1, 10, 100], [2, 20, 200]], np.float32)
@@ -89,23 +101,58 @@ def test_sizes_that_are_refused(spec, sizes, message):
         spec.plan(*sizes)
 
 
-def test_the_simulator_refuses_products_of_warpgroups():
+@pytest.mark.parametrize("spec", HALVES[1:], ids=lambda spec: spec.name)
+def test_the_simulator_refuses_products_of_warpgroups(spec):
     A, X = gemm.matrices(8, 8, 8, np.float16)
-    with pytest.raises(simulator.CompileFailed, match="cannot run the instruction wgmma"):
-        product(in_simulator, WGMMA, A, X)
+    with pytest.raises(simulator.CompileFailed, match="the simulator cannot run "):
+        product(in_simulator, spec, A, X)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "halves", "tile"),
+    [
+        ((1000, 1016, 1048), False, (64, 128)),  # 128 tiles, the others would leave 100 idle
+        ((4096, 4096, 4096), False, (128, 256)),
+        ((4096, 4104, 4112), False, (256, 128)),  # 528 tiles, 4 for each of 132; else 544
+        ((1000, 1016, 1048), True, (128, 128)),
+        ((8192, 8192, 8192), True, (128, 256)),
+        ((4096, 4104, 4112), True, (256, 128)),
+    ],
+)
+def test_the_host_chooses_tiles_by_the_sizes(sizes, halves, tile):
+    assert gemm.fastest(*sizes[:2], halves=halves).tile == tile
+    with pytest.raises(GemmError, match="each size must be at least 1"):
+        gemm.fastest(0, 8, halves=halves).plan(0, 8, 8)
+
+
+@pytest.mark.parametrize(
+    ("spec", "sizes", "grid"),
+    [
+        (HALVES[3], (300, 304, 64), (2, 4, 1)),  # three rows of tiles: clusters have two each
+        (HALVES[4], (300, 304, 64), (8, 1, 1)),
+        (HALVES[4], (4096, 4096, 64), (132, 1, 1)),
+        (gemm.overlapped(cluster=1), (300, 304, 64), (6, 1, 1)),
+    ],
+)
+def test_clusters_are_whole_and_no_more_blocks_stay_than_there_are_multiprocessors(
+    spec, sizes, grid
+):
+    (one,) = spec.plan(*sizes)
+    assert one.grid == grid
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_mutants_are_rejected(mutant):
-    A, X = gemm.matrices(131, 67, 75)
+    spec = next(spec for spec in (*EVERY, MMA) if spec.name == mutant.original)
+    sizes = (131, 72, 136) if spec.halves else (131, 67, 75)
+    A, X = gemm.matrices(*sizes, spec.dtype)
     instead = {mutant.original: (mutant.name, mutant.source)}
-    spec = next(spec for spec in EVERY if spec.name == mutant.original)
     Y, findings = product(simulated, spec, A, X, instead=instead)
     require_rejected(mutant, findings, lambda: require_right(Y, A, X, mutant.name))
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("spec", (*GEMM, SMALL, WGMMA), ids=label)
+@pytest.mark.parametrize("spec", (*GEMM, SMALL, *FAST), ids=label)
 def test_sanitize_products(spec):
     """On a GPU, also under compute-sanitizer: every kernel, ragged sizes."""
     for sizes in ((131, 72, 40), (300, 520, 136)):

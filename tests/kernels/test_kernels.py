@@ -203,7 +203,7 @@ def test_every_kernel_is_in_the_table():
     elsewhere |= {conv2d.implicit_wgmma().name}
     elsewhere |= {fft.TRANSFORM, fft_conv1d.OVERLAP_ADD, fft_conv2d.TILES}
     elsewhere |= {*copies.NAMES, *tensor_product.NAMES}
-    elsewhere |= {spec.name for spec in (*gemm.GEMM, gemm.WGMMA)}
+    elsewhere |= {spec.name for spec in (*gemm.GEMM, gemm.warp_tiles(), *gemm.HALVES)}
     elsewhere |= {waiting.CHAIN, waiting.SHARED_CHAIN, waiting.COPY}
     assert {spec.name for spec, _ in TABLE} | layers | {"axpy_basic", *elsewhere} == set(
         kernels.names()

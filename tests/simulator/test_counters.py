@@ -15,7 +15,7 @@ from instances import ONE_WARP, Kernels
 from helpers import device, kernels, programs, simulator
 from helpers.bench import results
 from helpers.launch import simulate
-from helpers.problems import conv2d
+from helpers.problems import conv2d, gemm
 from helpers.simulator.profile import WATCHED_REQUESTS
 from helpers.tools import (
     counter_cases,
@@ -32,7 +32,8 @@ pytestmark = pytest.mark.long
 KERNELS = Path(__file__).resolve().parent / "counters"
 LAUNCHES = counter_cases.matching("", KERNELS)
 # Kernels with instructions that the simulator refuses by name, so that it has no counters of them.
-REFUSED = {"conv2d_implicit_wgmma", "conv2d_wgmma", "gemm_wgmma", "lenet_wgmma_2"}
+REFUSED = {"conv2d_implicit_wgmma", "conv2d_wgmma", "lenet_wgmma_2"}
+REFUSED |= {spec.name for spec in gemm.HALVES[1:]}
 # The first launch of each kernel of the folder. The simulator must not blame it.
 CHECKED = {
     launch.kernel: launch.label for launch in reversed(LAUNCHES) if launch.path.parent == KERNELS

@@ -6,12 +6,17 @@ import base64
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from helpers import bench
+from helpers.kernel_cells import parse
+from helpers.simulator import __main__ as cli
 from helpers.simulator.explain import pictures
 from helpers.simulator.explain.pictures import Replay, TooLarge, Why, Window
+from helpers.simulator.explain.replays import replay_of
 from helpers.simulator.explain.scenes import Access, Frame, Order, Race, Term, WrongCell
 
 SOURCE = ("// </script> <b>", "if (threadIdx.x > 0) sum += N[i - 1] * f[0];", "P[i] = sum;")
@@ -142,3 +147,109 @@ def test_what_is_too_large() -> None:
     )
     assert len(many.html()) <= pictures.MOST_BYTES
     assert 0 < len(data_of(many.html())["causes"]) < 200
+
+
+REVERSE = """
+__global__ void reverse(float* d, const float* x, int n)
+{
+    __shared__ float s[8];
+    int t = threadIdx.x;
+    s[t] = x[blockIdx.x * n + t];
+    d[blockIdx.x * n + t] = s[n - 1 - t];
+}
+"""
+CELL = parse("%%kernel reverse" + REVERSE)
+BLUR = """
+__global__ void blur(float* B, const float* A)
+{
+    __shared__ float tile[5][4];
+    int tx = threadIdx.x, ty = threadIdx.y;
+    tile[ty][tx] = A[4 * ty + tx];
+    if (tx == 3) tile[ty][tx + 1] = A[4 * ty + 3];
+    __syncthreads();
+    B[4 * ty + tx] = tile[ty][tx] + tile[ty][tx + 1];
+}
+"""
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return np.arange(1, 1 + np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+def turned(count: int = 8, grid: int = 1, **more) -> Replay:
+    """Return the replay of a launch of REVERSE."""
+    arrays = np.full(grid * count, np.nan, np.float32), numbers(grid * count)
+    source = REVERSE.replace("s[8]", f"s[{count}]")
+    return replay_of(
+        source, "reverse", *arrays, np.int32(count), grid=(grid,), block=(count,), **more
+    )
+
+
+def stored(one: Replay, order: int, array: str) -> list:
+    """Return what an array holds after an order."""
+    return list(next(w for w in one._memory_at(one.orders[order], None) if w.name == array).values)
+
+
+@pytest.mark.parametrize(("count", "grid", "shown"), [(8, 1, 0), (8, 2, 1), (64, 1, 0)])
+def test_a_launch_with_a_race_is_played_in_two_orders(count: int, grid: int, shown: int) -> None:
+    one = turned(count, grid, shown=(shown, 0, 0))
+    assert one.title == "A race in reverse: nothing orders lines 6 and 7"
+    own = slice(shown * count, (shown + 1) * count)
+    right = numbers(grid * count)[own][::-1].tolist()
+    first, other = (stored(one, k, "d")[own] for k in (0, 1))
+    assert first == right or count > 32  # one warp after the other
+    assert other not in (first, right) and set(other) <= {*right, None}
+    assert len(one.html()) <= pictures.MOST_BYTES
+    assert "lines 6 and 7" in repr(one) and "Nothing orders the two." in repr(one)
+
+
+def test_threads_of_two_axes_stand_in_a_table() -> None:
+    arrays = np.full((4, 4), np.nan, np.float32), numbers(4, 4)
+    one = replay_of(BLUR, "blur", *arrays, grid=(1,), block=(4, 4))
+    assert one.layout == (4, 4) and one.variables == ()
+    assert "thread (0, 1) writes tile[1][0]. Thread (3, 0) writes it in line 7" in repr(one)
+    assert [w.shape for w in one.memory] == [(4, 4), (4, 4), (5, 4)]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: turned(128), TooLarge, "128 threads, and a replay shows at most 64"),
+        (lambda: turned(shown=(1, 0, 0)), ValueError, r"block \(1, 0, 0\) is not in the grid"),
+        (lambda: bench.replay(REVERSE, grid=(1,), block=(8,)), TypeError, "run that cell, and"),
+        (
+            lambda: bench.replay(CELL, grid=(1,), block=(8,), changes=[("t9", "")]),
+            ValueError,
+            "reverse has no text 't9' to change",
+        ),
+    ],
+)
+def test_what_is_not_replayed(call, error, message) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_cell_is_replayed_with_changes() -> None:
+    arrays = np.full(8, np.nan, np.float32), numbers(8)
+    mended = ("    d[", "    __syncthreads();\n    d[")
+    launch = {"grid": (1,), "block": (8,), "changes": [mended]}
+    one = bench.replay(CELL, *arrays, np.int32(8), **launch)
+    assert one.title == "What the threads of reverse do" and len(one.orders) == 1
+    assert stored(one, 0, "d") == numbers(8)[::-1].tolist()
+
+
+def test_the_command_writes_a_page_of_its_own(tmp_path: Path, capsys) -> None:
+    file, page = tmp_path / "reverse.cu", tmp_path / "page.html"
+    file.write_text(REVERSE)
+    launch = ["--grid", "1", "--block", "8"]
+    for one in ("out:float:8", "in:float:8:arange", "int:8"):
+        launch += ["--arg", one]
+    assert cli.main(["replay", str(file), *launch, "--output", str(page)]) == cli.HAS_FINDINGS
+    assert str(page) in capsys.readouterr().out
+    html = page.read_text()
+    assert html.startswith("<!doctype html>") and len(html) <= pictures.MOST_BYTES
+    still = html.partition('<script type="application/json"')[0]
+    assert "<td>all threads</td><td>Line 6: thread 0 writes s[0]. Thread 7 reads it" in still
+    assert not re.search(r'(src|href)="http', html)
+    assert cli.main(["replay", str(file), *launch, "--show", "3"]) == cli.MISTAKE
+    assert "block (3, 0, 0) is not in the grid" in capsys.readouterr().err

@@ -287,6 +287,58 @@ __global__ void k(int* y, const int* x, int n) {
     y[i] = r > n ? r : r + x[0];
 }
 """
+BULK_COPIES = """
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+__global__ void k(float* y, const float* x) {
+    __shared__ alignas(16) float tile[64], out[64];
+    __shared__ unsigned long long full;
+    int t = threadIdx.x;
+    if (t == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at(&full)) : "memory");
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;"
+                     :: "r"(at(&full)) : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                     "[%0], [%1], 256, [%2];"
+                     :: "r"(at(tile)), "l"(x), "r"(at(&full)) : "memory");
+    }
+    __syncthreads();
+    asm volatile("{.reg .pred over; again: "
+                 "mbarrier.try_wait.parity.shared::cta.b64 over, [%0], 0; @!over bra again; }"
+                 :: "r"(at(&full)) : "memory");
+    out[t] = tile[t] * 2 + tile[63 - t];
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (t == 0) {
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;"
+                     :: "l"(y), "r"(at(out)) : "memory");
+        asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::: "memory");
+    }
+}
+"""
+BY_ADDRESS = """
+struct Pair { float u; int v[3]; };
+__device__ float add(Pair p, float b) { p.v[1] += 1; return p.u + b * p.v[1]; }
+__device__ float mul(Pair p, float b) { return p.u * b + p.v[2]; }
+struct Shape { float w; __device__ virtual float area() const = 0; };
+struct Square : Shape { __device__ float area() const { return w * w; } };
+struct Twice : Shape { __device__ float area() const { return 2 * w; } };
+__device__ float down(float x, int n, void* me) {
+    return n ? x + ((float (*)(float, int, void*))me)(x, n - 1, me) : 1;
+}
+__global__ void k(float* y, const float* x) {
+    int i = threadIdx.x;
+    Pair p = {x[i], {1, 2, 3}};
+    Square square;
+    Twice twice;
+    square.w = twice.w = x[i];
+    Shape* shape = i % 2 ? (Shape*)&square : (Shape*)&twice;
+    float* heap = (float*)malloc(16);
+    heap[1] = (i % 2 ? mul : add)(p, x[i + 1]) + shape->area();
+    y[i] = heap[1] + down(x[i], 2, (void*)down);
+    free(heap);
+}
+"""
 HALF = np.float16
 # name -> source, arguments, grid, block, and a cell with what it must say
 FOLLOWED = {
@@ -315,6 +367,12 @@ FOLLOWED = {
         VECTORS, [np.full(16, NAN), wholes(16), np.float32(3)], 1, 4, ("y", 7, ["x[1].w", "x[1].y"])
     ),
     "asynchronous copies": (COPIES, [np.full(16, NAN), wholes(16)], 1, 16, ("y", 2, ["x[13]"])),
+    "bulk copies": (
+        BULK_COPIES, [np.full(64, NAN), wholes(64)], 1, 64, ("y", 3, ["2*x[3]", "x[60]"])
+    ),
+    "functions by their addresses": (
+        BY_ADDRESS, [np.full(8, NAN), wholes(9)], 1, 8, ("y", 1, ["x[1]*x[1]", "x[1]*x[2]", "4"])
+    ),
     "matrices": (
         MATRICES, [np.full(256, NAN), wholes(256, HALF), wholes(256, HALF)], 1, 32,
         ("c", 17, ["a[16]*b[16]", "a[17]*b[17]"]),
@@ -355,6 +413,26 @@ def test_what_has_no_value_and_what_stays_as_it_was_are_told():
     tape = simulator.record(source, "k", np.full(2, NAN), grid=(1,), block=(2,))
     assert str(tape.cell("y", 0)) == "y[0] is as before the launch"
     assert tape.cell("y", 0).writers == []
+    source = """
+__global__ void k(float* y, const float* x) {
+    float sum;
+    for (int k = 0; k < 2; ++k) sum += x[k];
+    y[threadIdx.x] = sum;
+}
+"""
+    tape = simulator.record(source, "k", np.full(2, NAN), wholes(2), grid=(1,), block=(2,))
+    assert tape.cell("y", 1).terms == ["x[0]", "x[1]", "sum without a value"]
+
+
+def test_what_is_not_followed_says_so():
+    """A reduction by the copy engine changes an array: the record has no formula of it."""
+    source = BULK_COPIES.replace("cp.async.bulk.global", "cp.reduce.async.bulk.global").replace(
+        "bulk_group [", "bulk_group.add.f32 ["
+    )
+    arrays = np.ones(64, np.float32), wholes(64)
+    tape = simulator.record(source, "k", *arrays, grid=(1,), block=(64,))
+    assert str(tape.cell("y", 3)) == "y[3] = y[3] from elsewhere"
+    assert tape.cell("y", 3).writers == [((0, 0, 0), (0, 0, 0), 25)]
 
 
 def test_a_value_that_comes_from_a_block_without_a_record_is_not_explained():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.axpy_two import WRONG_SUMS, axpy, last_left_out, other_factor
+from helpers.exercises.axpy_two import axpy
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -64,31 +64,6 @@ EXERCISE = kit.Exercise(
     ),
     timed=large,
     most_of_a_block=lambda case: case["block"],
-    mistakes=(
-        kit.Mistake(
-            "The last element is left out: i < n is right, i < n - 1 is not.", gives=last_left_out
-        ),
-        kit.Mistake(
-            "It is right with blocks of 256 threads only: the width of a block is blockDim.x.",
-            when=lambda case, got, want: case.kinds["block size"] != 256,
-        ),
-        *WRONG_SUMS,
-        kit.Mistake("A factor is written into the kernel: keep the argument a.", when=other_factor),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "Some thread has no element, and reads behind the end of x. Gap 2 must stop it: an "
-            "element exists where i < n.",
-            when=lambda found: found.array in ("x", "y"),
-        ),
-        kit.FindingHint(
-            "race",
-            "Several threads have the same i, because threadIdx.x begins at 0 in each block. "
-            "Gap 1 needs the number of the block, too, and how many threads a block has: thread 0 "
-            "of block 1 has element 256 if blocks have 256 threads.",
-        ),
-    ),
     hints=(
         "With blocks of 4 threads, threads 0 and 1 of block 1 should get i = 4 and i = 5. How do "
         "you get from 1, 4 and 0 to 4?",

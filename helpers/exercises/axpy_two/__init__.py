@@ -47,51 +47,6 @@ def axpy(case: kit.Case) -> np.ndarray:
     return (case["a"] * case["x"] + case["y"]).astype(np.float32)
 
 
-def last_left_out(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the last element keeps its value."""
-    y = axpy(case)
-    y[-1] = case["y"][-1]
-    return y
-
-
-def first_of_two(case: kit.Case) -> np.ndarray:
-    """Return what comes out if each block makes as many elements as it has threads, not twice as
-    many.
-    """
-    y, one = axpy(case), case["block"] * case.steps[0].grid[0]
-    y[one:] = case["y"][one:]
-    return y
-
-
-def other_factor(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether another factor than a explains the result."""
-    factors = np.unique((got - case["y"]) / case["x"])
-    return factors.size == 1 and factors[0] not in (0, case["a"])
-
-
-# Wrong sums, for both exercises of the lab.
-WRONG_SUMS = (
-    kit.Mistake(
-        "y[i] is subtracted: an element is a * x[i] + y[i].",
-        gives=lambda case: case["a"] * case["x"] - case["y"],
-    ),
-    kit.Mistake(
-        "y[i] is multiplied by a, too: only x[i] is. An element is a * x[i] + y[i].",
-        gives=lambda case: case["a"] * (case["x"] + case["y"]),
-    ),
-    kit.Mistake(
-        "The elements are a * x[i]: y[i] is not added.", gives=lambda case: case["a"] * case["x"]
-    ),
-    kit.Mistake(
-        "y[i] is added twice: y[i] = a * x[i] + y[i] adds it already, so write = in place of +=.",
-        gives=lambda case: case["a"] * case["x"] + 2 * case["y"],
-    ),
-    kit.Mistake(
-        "x and y are exchanged: an element is a * x[i] + y[i].",
-        gives=lambda case: case["a"] * case["y"] + case["x"],
-    ),
-)
-
 EXERCISE = kit.Exercise(
     name="axpy_two",
     lab="114_memory_and_time",
@@ -139,36 +94,6 @@ EXERCISE = kit.Exercise(
     ),
     timed=large,
     most_of_a_block=lambda case: 2 * case["block"],
-    mistakes=(
-        kit.Mistake(
-            "The last element is left out: i < n is right, i < n - 1 is not.", gives=last_left_out
-        ),
-        kit.Mistake(
-            "Half of the elements keep their old value: with half the blocks each thread must "
-            "compute a second element, too.",
-            gives=first_of_two,
-        ),
-        *WRONG_SUMS,
-        kit.Mistake(
-            "A factor is written into the kernel: multiply by the argument a.", when=other_factor
-        ),
-        kit.Mistake(
-            "It is right with blocks of 256 threads only: the width of a block is blockDim.x.",
-            when=lambda case, got, want: case.kinds["block size"] != 256,
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "The guard must stop each thread at n, the argument: i < n.",
-            when=lambda found: found.array in ("x", "y"),
-        ),
-        kit.FindingHint(
-            "race",
-            "Two threads write the same element: is each element the first or the second of one "
-            "thread only?",
-        ),
-    ),
     hints=(
         "Write down the first element of lanes 0, 1 and 2. How far apart are they?",
         "If the first elements of a block's threads are neighbours, where must the second ones "

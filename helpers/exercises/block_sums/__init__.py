@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -26,14 +25,26 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """
     for n in (int(rng.integers(600, 999)), 1, THREADS - 1, THREADS, THREADS + 1, 4 * THREADS):
         yield case_of(rng, n)
-    yield replace(
+    yield called(rng)
+    yield kit.without_budgets(case_of(rng, kit.MANY))
+
+
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield parts of a block, a whole one, two, and a kernel that does more."""
+    for n in (2, 40, 256, 300):
+        yield case_of(rng, n)
+    yield called(rng)
+
+
+def called(rng: np.random.Generator) -> kit.Case:
+    """Return two blocks of a kernel that calls the answer and goes on after it."""
+    return replace(
         case_of(rng, 2 * THREADS),
         title="called by a kernel that goes on after it",
         kinds={},
         budgeted=False,
         within=GOES_ON,
     )
-    yield kit.without_budgets(case_of(rng, kit.MANY))
 
 
 def case_of(rng: np.random.Generator, n: int = 10_000_000) -> kit.Case:
@@ -43,12 +54,11 @@ def case_of(rng: np.random.Generator, n: int = 10_000_000) -> kit.Case:
     return kit.one_launch(f"n = {n:,}", arrays, (blocks,), (THREADS,), n, kinds={"size": n})
 
 
-def sums(case: kit.Case, keep: Any = slice(None)) -> np.ndarray:
-    """Return the sum of each block, of the threads that `keep` selects."""
-    blocks = kit.ceil_div(case["N"].size, THREADS)
-    cells = np.zeros(blocks * THREADS, np.float64)
+def sums(case: kit.Case) -> np.ndarray:
+    """Return the sum of each block."""
+    cells = np.zeros(kit.ceil_div(case["N"].size, THREADS) * THREADS)
     cells[: case["N"].size] = case["N"]
-    return cells.reshape(blocks, THREADS)[:, keep].sum(axis=1)
+    return cells.reshape(-1, THREADS).sum(axis=1)
 
 
 def beyond_a_tree(case: kit.Case, one: kit.Outcome) -> float:
@@ -70,7 +80,7 @@ EXERCISE = kit.Exercise(
     lab="105_five_broken_kernels",
     title="Mend a sum whose last warp needs no __syncthreads()",
     cases=cases,
-    small=lambda rng: (case_of(rng, n) for n in (2, 40, 256, 300)),
+    small=small,
     reference=sums,
     counts={"size": "sizes"},
     budgets=(
@@ -119,58 +129,6 @@ EXERCISE = kit.Exercise(
     ),
     timed=case_of,
     most_of_a_block=lambda case: 1,
-    mistakes=(
-        kit.Mistake(
-            "Only every second number is in the sum: the last step has stride 1.",
-            gives=lambda c: sums(c, slice(0, None, 2)),
-        ),
-        kit.Mistake(
-            "Half of the numbers are not in the sum: behind stride 32 comes stride 16.",
-            gives=lambda c: sums(c, np.arange(THREADS) % 32 < 16),
-        ),
-        kit.Mistake(
-            "Half of the numbers are missing: the first step has stride 128.",
-            gives=lambda c: sums(c, slice(0, 128)),
-        ),
-        kit.Mistake(
-            "Of 64 numbers the second 32 are missing: the step with stride 32 is left out.",
-            gives=lambda c: sums(c, np.arange(THREADS) // 32 % 2 == 0),
-        ),
-        kit.Mistake(
-            "Only the first warp's numbers are in the sum.", gives=lambda c: sums(c, slice(0, 32))
-        ),
-        kit.Mistake(
-            "The sums are those of the first numbers alone.", gives=lambda c: sums(c, slice(0, 1))
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "race",
-            "Both threads belong to one warp, and since Volta its lanes need not march in step: a "
-            "__syncwarp() is missing between the write and the read. In the same line they race as "
-            "well: let only lanes below `stride` add, or read into a variable, wait, and then "
-            "write.",
-            when=kit.within_warp,
-        ),
-        kit.FindingHint(
-            "mask",
-            "__syncwarp() names all 32 lanes, and some of them go round it: it stands in a branch "
-            "that they do not take. Put it behind the branch.",
-            when=lambda found: "end without this call" in found.message,
-        ),
-        kit.FindingHint(
-            "barrier",
-            "__syncwarp() waits for all 32 lanes, and some of them never come: it stands in a "
-            "branch that they do not take. Here your kernel seemed right because those lanes had "
-            "ended. Put it behind the branch.",
-            when=lambda found: "for the lanes of mask" in found.message,
-        ),
-        kit.FindingHint(
-            "barrier",
-            "__syncthreads() waits for all 256 threads, and 224 of them are not in this branch: "
-            "take __syncwarp().",
-        ),
-    ),
     hints=(
         "Which lanes write s[t] in a step, and which lanes read it? Look at stride 16: lane 16 "
         "is read, and writes too.",

@@ -43,30 +43,13 @@ def convolved(case: kit.Case) -> np.ndarray:
     return reference.conv1d(case["N"], case["filter"])
 
 
-def one_weight(case: kit.Case) -> np.ndarray:
-    """Return what comes out if a thread takes its first weight in each step."""
-    N, filter = case["N"], case["filter"]
-    places = np.arange(N.size)
-    taps = places % THREADS % filter.size
-    there = places - filter.size // 2 + taps
-    inside = (there >= 0) & (there < N.size)
-    return filter.size * np.where(inside, N[there % N.size], 0) * filter[taps]
-
-
-def weight_0(case: kit.Case) -> np.ndarray:
-    """Return what comes out if all threads take weight 0 in each step."""
-    left = np.zeros_like(case["filter"])
-    left[0] = left.size * case["filter"][0]
-    return reference.conv1d(case["N"], left)
-
-
 EXERCISE = kit.Exercise(
     name="conv1d_constant_divergent",
     lab="102_conv1d_constant_memory",
     title="Let each lane begin with another weight",
     points=3,
     cases=cases,
-    small=lambda rng: (signal(rng, n, 3) for n in (6, 11, THREADS + 3)),
+    small=lambda rng: (signal(rng, n, w) for n, w in ((6, 3), (11, 3), (THREADS + 3, 3), (11, 7))),
     reference=convolved,
     counts={"size": "sizes", "width": "widths of the filter"},
     budgets=(
@@ -90,34 +73,6 @@ EXERCISE = kit.Exercise(
     ),
     timed=signal,
     most_of_a_block=lambda case: THREADS,
-    mistakes=(
-        kit.Mistake("All threads take weight 0 in each step: replace the line.", gives=weight_0),
-        kit.Mistake(
-            "Each thread takes the same weight in all steps: the place must change with j, too.",
-            gives=one_weight,
-        ),
-        kit.Mistake(
-            "The filter is flipped: weight `tap` belongs to cell i - RADIUS + tap.",
-            gives=lambda case: reference.conv1d(case["N"], case["filter"][::-1]),
-        ),
-        kit.Mistake(
-            f"It is right with {WIDTH} weights only: their number is FILTER_WIDTH.",
-            when=lambda case, got, want: case["filter"].size != WIDTH,
-        ),
-        kit.Mistake(
-            "Some weights are taken twice and others never: a thread takes FILTER_WIDTH different "
-            "ones, and begins again with 0 behind the last one.",
-            when=lambda case, got, want: bool(np.isfinite(got).all()),
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "Weights have numbers from 0 to FILTER_WIDTH - 1. Which operator of C++ begins again "
-            "at 0? % gives the rest of a division.",
-            when=lambda found: found.array == "filter",
-        ),
-    ),
     hints=(
         "With 7 weights, thread 0 takes 0, 1, 2, 3, 4, 5, 6, and thread 5 takes 5, 6, 0, 1, 2, 3, "
         "4. What is the rule for thread t in step j?",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -29,9 +28,9 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def small(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield lines of one to three blocks of 4 threads."""
-    for n in (2, 6, 11):
-        yield line(kit.cells(rng, n), kit.whole_numbers(rng, 3), "drawn", 4)
+    """Yield lines of one to three blocks of 4 threads, and of two of 256."""
+    for n, threads in ((2, 4), (6, 4), (11, 4), (THREADS + 3, THREADS)):
+        yield line(kit.cells(rng, n), kit.whole_numbers(rng, 3), "drawn", threads)
 
 
 def line(
@@ -52,30 +51,12 @@ def large(rng: np.random.Generator) -> kit.Case:
     return kit.one_launch(f"n = {n:,}", arrays, (kit.ceil_div(n, THREADS),), (THREADS,), n)
 
 
-def edge(case: kit.Case, left: Any = "edge", right: Any = "edge") -> np.ndarray:
-    """Return the convolution with each end padded as NumPy's pad does by that mode."""
-    N, filter = case["N"], case["filter"]
-    wide = np.concatenate([np.pad(N, (1, 0), mode=left)[:1], N, np.pad(N, (0, 1), mode=right)[-1:]])
-    return conv1d(wide, filter)[1:-1]
-
-
-def repeats_second(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the cells beside the edge are repeated, which reflecting does."""
-    return edge(case, "reflect", "reflect") if case["N"].size > 1 else None
-
-
-def only_ends(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether all outputs are written, and the inner ones are right: all but two at each
-    end, whose sums hold a cell at an end.
-    """
-    return bool(np.isfinite(got).all() and (got == want)[2:-2].all())
+def repeated(case: kit.Case) -> np.ndarray:
+    """Return the convolution of the array with its end cells repeated."""
+    return conv1d(np.pad(case["N"], 1, mode="edge"), case["filter"])[1:-1]
 
 
 # What conv1d_basic shares.
-OTHER_BLOCK = kit.Mistake(
-    "It is right with blocks of 256 threads only: the width of a block is blockDim.x.",
-    when=lambda case, got, want: case.kinds["block size"] != THREADS,
-)
 LOADS = kit.Budget(
     "loads of N per output",
     kit.per_output("global", "load", "N"),
@@ -96,12 +77,6 @@ SHARED_FAIRLY = (
         8, per="warp", hint="Two of the three cells are a neighbouring lane's: two shuffles do."
     ),
 )
-ONE_FILTER = kit.Mistake(
-    "With one filter it is right, with another it is not: read the weights from "
-    "`filter`, do not write them down.",
-    when=lambda case, got, want: case.kinds["filter"] == "drawn" and np.isfinite(got).all(),
-)
-
 EXERCISE = kit.Exercise(
     name="conv1d_edge",
     lab="101_conv1d_blocks_and_halos",
@@ -109,7 +84,7 @@ EXERCISE = kit.Exercise(
     place=2,
     cases=cases,
     small=small,
-    reference=edge,
+    reference=repeated,
     counts={"size": "sizes", "filter": "filters"},
     budgets=(
         LOADS,
@@ -131,57 +106,6 @@ EXERCISE = kit.Exercise(
     ),
     timed=large,
     most_of_a_block=lambda case: case.steps[0].block[0],
-    mistakes=(
-        kit.Mistake(
-            "Cells outside N still count as 0: cell -1 must count as N[0], and cell n as N[n - 1].",
-            gives=lambda case: edge(case, "constant", "constant"),
-        ),
-        kit.Mistake(
-            "The left end is right. At the right end cell n still counts as 0, and must count as "
-            "N[n - 1].",
-            gives=lambda case: edge(case, "edge", "constant"),
-        ),
-        kit.Mistake(
-            "The right end is right. At the left end cell -1 still counts as 0, and must count "
-            "as N[0].",
-            gives=lambda case: edge(case, "constant", "edge"),
-        ),
-        kit.Mistake(
-            "At each end the second cell is repeated, N[1] and N[n - 2]: the edge cell itself is "
-            "N[0] and N[n - 1].",
-            gives=repeats_second,
-        ),
-        kit.Mistake(
-            "Each output is made of one end of N alone: are min and max exchanged? max(cell, 0) is "
-            "never below 0.",
-            when=lambda case, got, want: bool((got == got[0]).all()),
-        ),
-        kit.Mistake(
-            "The array goes on at its other end, like a ring. Here the edge cell is repeated.",
-            gives=lambda case: edge(case, "wrap", "wrap"),
-        ),
-        kit.Mistake(
-            "The filter is flipped: filter[j] belongs to cell i - 1 + j.",
-            gives=lambda case: conv1d(np.pad(case["N"], 1, mode="edge"), case["filter"][::-1])[
-                1:-1
-            ],
-        ),
-        OTHER_BLOCK,
-        kit.Mistake(
-            "Only the ends are wrong: at the left end cell -1 must count as N[0], and at the right "
-            "end cell n as N[n - 1].",
-            when=only_ends,
-        ),
-        ONE_FILTER,
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "max(cell, 0) is never below 0, and min(cell, n - 1) is never above the last cell. Are "
-            "the two exchanged, or is one of them off by one?",
-            lambda finding: finding.array == "N",
-        ),
-    ),
     hints=(
         "Thread 0 of block 0 computes P[0]. Which three cells does it add up? Write them down, and "
         "those of the thread that computes P[n - 1].",

@@ -42,35 +42,6 @@ def convolved(case: kit.Case) -> np.ndarray:
     return reference.conv1d(case["N"], case["filter"])
 
 
-def turned(case: kit.Case) -> np.ndarray:
-    """Return what comes out if a thread's first and last outputs have each other's weights."""
-    N, width = case["N"], case["filter"].size
-    more = -N.size % 3 + 3  # outputs behind the end, of which a thread stores none
-    sums = reference.conv1d(np.pad(N, (0, more + width)), case["filter"])[: N.size + more]
-    return sums[: (N.size + more) // 3 * 3].reshape(-1, 3)[:, ::-1].reshape(-1)[: N.size]
-
-
-def one_apart(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the windows of neighbouring threads begin one cell apart, not three.
-    """
-    place = np.arange(case["N"].size)
-    thread, output = place % TILE // 3, place % 3
-    return convolved(case)[place // TILE * TILE + thread + output]
-
-
-def only(*kept: int):
-    """Return a function of a case: what comes out if of each thread's three outputs only these are
-    right and the others are 0.
-    """
-
-    def made(case: kit.Case) -> np.ndarray:
-        P = convolved(case)
-        P[~np.isin(np.arange(P.size) % 3, kept)] = 0
-        return P
-
-    return made
-
-
 EXERCISE = kit.Exercise(
     name="conv1d_three",
     lab="104_conv1d_tiles",
@@ -119,60 +90,6 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE,
-    mistakes=(
-        kit.Mistake("All sums are 0: the gap adds the cells of the tile to them.", gives=only()),
-        kit.Mistake(
-            f"It is right with {MOST} weights only: their number is the argument width.",
-            when=lambda case, got, want: case.kinds["width"] != MOST,
-        ),
-        kit.Mistake(
-            "Of three outputs only the first is right: the others start at 0 and stay there.",
-            gives=only(0),
-        ),
-        kit.Mistake(
-            "The third output of each thread is 0: a cell belongs to up to three outputs.",
-            gives=only(0, 1),
-        ),
-        kit.Mistake(
-            "The filter runs backwards: output o reads cell c with filter[c - o].",
-            gives=lambda case: reference.conv1d(case["N"], case["filter"][::-1]),
-        ),
-        kit.Mistake(
-            "Outputs 0 and 2 of a thread have each other's weights: cell c and output o have "
-            "weight c - o.",
-            gives=turned,
-        ),
-        kit.Mistake(
-            "The window of thread t begins at cell 3 * t of the tile, which is `mine`.",
-            gives=one_apart,
-        ),
-        kit.Mistake(
-            "Only the first output of each thread is wrong: cell 0 of its window belongs to it.",
-            when=lambda case, got, want: bool(
-                (got[1::3] == want[1::3]).all() and (got[2::3] == want[2::3]).all()
-            ),
-        ),
-        kit.Mistake(
-            "The last two cells of the window are left out: three outputs need width + 2 cells.",
-            when=lambda case, got, want: (
-                case["filter"].size > 1 and bool((got[0::3] == want[0::3]).all())
-            ),
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "Weight c - o exists only from 0 to width - 1: test it before you use it. Cell 0, for "
-            "instance, belongs to output 0 alone.",
-            when=lambda found: found.array == "filter",
-        ),
-        kit.FindingHint(
-            "uninitialised",
-            "Nobody has loaded this cell of the tile. A thread's window has width + 2 cells, and "
-            "width is an argument, which is not always 31.",
-            when=lambda found: found.array == "tile",
-        ),
-    ),
     hints=(
         "Which cells of the tile do a thread's three outputs read for a filter of 3? Write the "
         "nine reads down: how many differ?",

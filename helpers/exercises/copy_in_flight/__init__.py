@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -27,6 +27,12 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     yield array(rng, kit.MANY, 6, budgeted=False)
 
 
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield several rounds and a ragged one, of a few threads, and of blocks of 64."""
+    for blocks, n, loads, threads in ((2, 5, 2, 4), (2, 37, 2, 4), (1, 30, 8, 2), (2, 700, 4, 64)):
+        yield array(rng, n, blocks, loads, threads)
+
+
 def array(
     rng: np.random.Generator,
     n: int = 2**25,
@@ -41,7 +47,9 @@ def array(
     return kit.one_launch(
         f"n = {n:,}, {blocks} x {quantity(threads, 'thread')}, {quantity(loads, 'load')}",
         {"out": kit.unwritten(n), "in": kit.cells(rng, n)},
-        (blocks,), (threads,), n,
+        (blocks,),
+        (threads,),
+        n,
         kinds={"size": n, "loads": loads},
         facts={"blocks": blocks, "loads": loads, "threads": threads},
         budgeted=budgeted,
@@ -73,43 +81,6 @@ def turns(case: kit.Case, one: kit.Outcome) -> float:
     return begins / own if own else 1.0
 
 
-def first_only(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if only the first of each thread's cells is copied, and the others are
-    0.
-    """
-    place = np.arange(case.count) // case["threads"] % case["loads"]
-    return np.where(place == 0, case["in"], 0) if case["loads"] > 1 else None
-
-
-def last_for_all(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if a thread stores the last cell that it loads to all its places."""
-    cell = np.arange(case.count)
-    place = cell // case["threads"] % case["loads"]
-    last = cell + (case["loads"] - 1 - place) * case["threads"]
-    padded = np.append(case["in"], np.float32(0))
-    return padded[np.minimum(last, case.count)] if case["loads"] > 1 else None
-
-
-def copied(
-    is_copied: Callable[[np.ndarray, int, int], np.ndarray],
-) -> Callable[[kit.Case], np.ndarray]:
-    """Return a function of a case: what comes out if some cells are copied, and nobody writes the
-    others. is_copied: which of the cells, by their numbers, with so many threads and loads.
-    """
-
-    def made(case: kit.Case) -> np.ndarray:
-        kept = is_copied(np.arange(case.count), case["threads"], case["loads"])
-        return np.where(kept, case["in"], case["out"])
-
-    return made
-
-
-def first_round(case: kit.Case) -> np.ndarray:
-    """Return what comes out if every round copies the cells of the first one."""
-    cells = case["blocks"] * case["threads"] * case["loads"]
-    return np.where(np.arange(case.count) < cells, case["in"], case["out"])
-
-
 EXERCISE = kit.Exercise(
     name="copy_in_flight",
     lab="106_hiding_latency",
@@ -117,6 +88,7 @@ EXERCISE = kit.Exercise(
     points=5,
     timed=array,
     cases=cases,
+    small=small,
     reference=lambda case: case["in"],
     counts={"size": "sizes", "loads": "numbers of loads"},
     budgets=(
@@ -154,73 +126,6 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: rounds(case) * case["threads"] * case["loads"],
-    mistakes=(
-        kit.Mistake(
-            "Only the first cell of each thread is copied: store value[k] for each k.",
-            gives=first_only,
-        ),
-        kit.Mistake(
-            "All threads copy the same cells, 0, THREADS, 2 * THREADS ...: those of a thread begin "
-            "with its `first`.",
-            gives=copied(lambda i, threads, loads: (i % threads == 0) & (i // threads < loads)),
-        ),
-        kit.Mistake(
-            "Only the cells of the first round are copied: those of a thread begin with `first`, "
-            "which grows by `round`.",
-            gives=first_round,
-        ),
-        kit.Mistake(
-            "Only the first cell of each thread is copied: cell k lies k * THREADS behind `first`.",
-            gives=copied(lambda i, threads, loads: i // threads % loads == 0),
-        ),
-        kit.Mistake(
-            "The last cell of each thread is not copied: k goes from 0 to LOADS - 1.",
-            gives=copied(lambda i, threads, loads: i // threads % loads < loads - 1),
-        ),
-        kit.Mistake(
-            "The cells of a thread lie side by side in yours: cell k is first + k * THREADS, and "
-            "not first + k.",
-            gives=copied(lambda i, threads, loads: i % (threads * loads) < threads + loads - 1),
-        ),
-        kit.Mistake(
-            "A thread stores the last cell that it loads to all its places: is there one value for "
-            "all loads? Each needs a register of its own, value[k].",
-            gives=last_for_all,
-        ),
-        kit.Mistake(
-            "It is right with blocks of 64 threads only: a thread's cells lie THREADS apart.",
-            when=lambda case, got, want: case["threads"] != THREADS,
-        ),
-        kit.all_zero("Zeros are stored: does each load put its cell into value[k]?"),
-        kit.Mistake(
-            "The right values stand in wrong places: store value[k] to the cell from which it "
-            "was loaded, first + k * THREADS.",
-            when=lambda case, got, want: bool(np.isin(got, want).all()),
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "value has LOADS places, and LOADS is not always 4: let the loops end there.",
-            when=lambda found: found.array == "value",
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "The last round goes past the end: load only if i < n, and put 0 into the register "
-            "otherwise.",
-            when=lambda found: found.array == "in",
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "The last round goes past the end: store only if i < n.",
-            when=lambda found: found.array == "out",
-        ),
-        kit.FindingHint(
-            "race",
-            "Two threads store to the same cell: the cells of one thread lie THREADS apart, "
-            "first + k * THREADS.",
-        ),
-    ),
     hints=(
         "Which line is the first that cannot go on without a loaded value? Everything that stands "
         "above it in the round is under way at the same time.",

@@ -24,7 +24,7 @@ def compute(run: Follower, lane: Lane, row: Row, observed: list[int]) -> Form | 
     """
     root, *rest = row.operation.split(".")
     if root in ("mov", "cvta", "isspacep"):
-        return _form(run, lane, row.sources[0])
+        return run.form_of(lane, row.sources[0])
     if root in ("pack", "unpack"):
         return _pack(run, lane, row) if root == "pack" else _unpack(run, lane, row)
     types = _types(rest)
@@ -35,22 +35,19 @@ def compute(run: Follower, lane: Lane, row: Row, observed: list[int]) -> Form | 
         return _in_pairs(run, lane, row, root, rest, _PAIRS[type], observed)
     if root == "selp":
         chosen = 0 if run.bits_of(lane, row.sources[2]) & 1 else 1
-        return _form(run, lane, row.sources[chosen])
+        return run.form_of(lane, row.sources[chosen])
     if root == "cvt":
         return _converted(run, lane, row, types, observed[0])
     args = [run.formula_of(lane, one, _type_of(root, rest, type, k)) for k, one in
             enumerate(row.sources)]  # fmt: skip
-    result_type = _wide(type) if "wide" in rest else type
-    return combined(
-        root, rest, type, result_type, args, row.flags, value_of(observed[0], result_type)
-    )
+    value = value_of(observed[0], _wide(type) if "wide" in rest else type)
+    return combined(root, rest, type, args, row.flags, value)
 
 
 def combined(
     root: str,
     rest: list[str],
     type: str,
-    result_type: str,
     args: list[Formula],
     flags: int,
     value: Number,
@@ -60,15 +57,13 @@ def combined(
     if flags & SATURATE and real:
         return _function(f"{root}.sat", args, type, value)
     if root in ("add", "sub"):
-        return _exact(args[0].plus(args[1], 1 if root == "add" else -1), result_type, value, args)
+        return args[0].plus(args[1], 1 if root == "add" else -1)
     if root == "neg":
-        return _exact(Formula.constant(0, real).plus(args[0], -1), result_type, value, args)
+        return Formula.constant(0, real).plus(args[0], -1)
     if root in ("mul", "mad", "fma") and "hi" not in rest:
         product = args[0].times(args[1], value)
         product = Formula(product.terms, real)
-        if root != "mul":
-            product = product.plus(args[2])
-        return _exact(product, result_type, value, args)
+        return product if root == "mul" else product.plus(args[2])
     if root in ("min", "max"):
         return largest_or_smallest(root, args, type, value)
     if root == "div":
@@ -116,10 +111,6 @@ def _wide(type: str) -> str:
     return f"{type[0]}{2 * int(type[1:])}"
 
 
-def _form(run: Follower, lane: Lane, operand: int) -> Form:
-    return lane.stack[-1].forms.get(operand) if operand >= 0 else None
-
-
 def _function(name: str, args: Iterable[Formula], type: str, value: Number) -> Formula:
     return limited(Formula.of(Function(name, tuple(args), type, value), is_float(type)), value)
 
@@ -131,20 +122,13 @@ def _constant(one: Formula) -> Number | None:
     return one.terms[()] if len(one.terms) == 1 and () in one.terms else None
 
 
-def _exact(found: Formula, type: str, value: Number, args: list[Formula]) -> Formula:
-    """Return a sum or product of whole numbers as its type holds it. The machine keeps the low
-    bits; a sum whose bits all have room is the sum.
-    """
-    return found
-
-
 # ---- conversions
 
 
 def _converted(run: Follower, lane: Lane, row: Row, types: list[str], bits: int) -> Form:
     to, source = (types[0], types[1]) if len(types) > 1 else (types[-1], types[-1])
     operand = row.sources[0]
-    form = _form(run, lane, operand)
+    form = run.form_of(lane, operand)
     if to in _PAIRS:  # two floats become a pair of halves: the first is the upper one
         high, low = (run.formula_of(lane, one, "f32") for one in row.sources[:2])
         return Packed((low, high))
@@ -185,13 +169,13 @@ def _fitting(arg: Formula, type: str, value: Number) -> Formula:
 def _pack(run: Follower, lane: Lane, row: Row) -> Form:
     parts: list[Formula | None] = []
     for source in row.sources:
-        form = _form(run, lane, source)
+        form = run.form_of(lane, source)
         parts += form.parts if isinstance(form, Packed) else [form]
     return Packed(tuple(parts)) if any(one is not None for one in parts) else None
 
 
 def _unpack(run: Follower, lane: Lane, row: Row) -> list[Form]:
-    form, count = _form(run, lane, row.sources[0]), len(row.results)
+    form, count = run.form_of(lane, row.sources[0]), len(row.results)
     found: list[Form] = []
     if isinstance(form, Packed) and len(form.parts) % count == 0:
         each = len(form.parts) // count
@@ -220,7 +204,7 @@ def _in_pairs(
         args = []
         for source in row.sources:
             bits = run.bits_of(lane, source) >> 16 * half & 0xFFFF
-            form = _form(run, lane, source)
+            form = run.form_of(lane, source)
             part = form.parts[half] if isinstance(form, Packed) and len(form.parts) == 2 else None
             if isinstance(form, Formula):
                 part = _function(f"part {half}", [form], type, value_of(bits, type))
@@ -231,7 +215,7 @@ def _in_pairs(
             )
         value = value_of(observed[0] >> 16 * half & 0xFFFF, type)
         names = [one for one in rest if one not in _PAIRS]
-        halves.append(combined(root, [*names, type], type, type, args, row.flags, value))
+        halves.append(combined(root, [*names, type], type, args, row.flags, value))
     return Packed(tuple(halves))
 
 
@@ -244,7 +228,7 @@ def updated(
     """Return what an atomic stores: its formula, and its bits, None if they are not known."""
     name = row.operation.split(".")[1]
     source = row.sources[1 + element]
-    form, bits = _form(run, lane, source), run.bits_of(lane, source)
+    form, bits = run.form_of(lane, source), run.bits_of(lane, source)
     if name == "exch":
         return form, bits
     if name == "cas":
@@ -253,7 +237,7 @@ def updated(
         if old_bits != bits & ((1 << 8 * row.bytes) - 1):
             return old, old_bits
         value = row.sources[2]
-        return _form(run, lane, value), run.bits_of(lane, value)
+        return run.form_of(lane, value), run.bits_of(lane, value)
     if type in _PAIRS:
         return _unknown_update(old, type)
     left = (

@@ -1,18 +1,26 @@
-"""Formulas through asynchronous copies: what cp.async reads comes to shared memory where the thread
-waits for it, and not before.
+"""Formulas through asynchronous copies.
+
+What cp.async reads comes to shared memory where the thread waits for it, and not before. The bytes
+of a bulk copy are written down where a thread starts it: a thread that reads them before it has
+waited gets something else, which the record shows.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from .lanes import Follower, Lane
 from .recording import Event
 from .translation import Row
 
+_BULK = re.compile(r"cp\.(reduce\.)?async\.bulk\.(cluster|shared|global)\.(global|shared)\.")
+
 
 def handler(row: Row) -> Callable | None:
     """Return what follows an instruction of cp.async, None for any other one."""
+    if _BULK.match(row.operation):
+        return _reduced if row.operation.startswith("cp.reduce") else _copied
     return {
         "cp.async.shared.global": _begun,
         "cp.async.commit_group": _committed,
@@ -29,6 +37,35 @@ def _begun(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
         source, size = run.bits_of(lane, row.sources[1]), run.bits_of(lane, row.sources[2])
         read = run.bits_of(lane, row.sources[3]) if len(row.sources) > 3 else size
         lane.groups[-1].append((event, row, target, size, run.pieces(source, read)))
+
+
+def _ends(run: Follower, row: Row, lane: Lane) -> tuple[int, int, int]:
+    """Return target, source and bytes of a bulk copy."""
+    spaces = _BULK.match(row.operation)
+    assert spaces is not None
+    target, source = (
+        run.bits_of(lane, operand) if space == "global"
+        else run.recording.shared + (run.bits_of(lane, operand) & 0xFFFFFFFF)
+        for operand, space in zip(row.sources[:2], spaces.groups()[1:], strict=True)
+    )  # fmt: skip
+    return target, source, run.bits_of(lane, row.sources[2]) & 0xFFFFFFFF
+
+
+def _copied(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
+    for lane in lanes:
+        target, source, size = _ends(run, row, lane)
+        for nbytes, form, bits in run.pieces(source, size):
+            run.write(event, row, lane, target, nbytes, form, bits)
+            target += nbytes
+
+
+def _reduced(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
+    """The copy engine adds, or takes the larger one: that is not followed."""
+    for lane in lanes:
+        target, _, size = _ends(run, row, lane)
+        for nbytes, _, _ in run.pieces(target, size):
+            run.write(event, row, lane, target, nbytes, None, None)
+            target += nbytes
 
 
 def _committed(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:

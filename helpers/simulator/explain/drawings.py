@@ -160,6 +160,8 @@ def replay(
     flat = max(tape.block[1:]) == 1
     names = tuple(str(t[0]) if flat else f"({t[0]}, {t[1]})" for t in threads)
     layout = (1, len(threads)) if len(threads) <= 32 else (-(-len(threads) // 32), 32)
+    if not flat and tape.block[2] == 1:
+        layout = tape.block[1], tape.block[0]
     tapes = [tape] if other is None else [tape, other]
     order_names = words.orders(len(tapes))
     orders = tuple(
@@ -169,6 +171,10 @@ def replay(
     memory = _memory(tape, orders[0])
     shown = {one.name for one in memory}
     variables = list(dict.fromkeys(n for o in orders for f in o.frames for n in f.variables))
+    if layout[0] > 1:  # a table of threads shows where each stands, and has room for one number
+        places = [tuple(one[axis] for one in threads) for axis in (0, 1)]
+        frames = [f for o in orders for f in o.frames]
+        variables = [n for n in variables if not _are_places(n, frames, places)][:1]
     goal = None
     if want is not None and want[0] in shown:
         goal = (want[0], tuple(_number(one) for one in np.asarray(want[1]).reshape(-1)))
@@ -182,6 +188,18 @@ def replay(
         memory,
         tuple(_kept(one, shown, variables[:_MOST_VARIABLES]) for one in orders),
         goal,
+    )
+
+
+def _are_places(name: str, frames: Sequence[Frame], places: Sequence[Sequence[int]]) -> bool:
+    """Return whether a variable holds the column of each thread, or its row."""
+    return any(
+        all(
+            list(one.variables[name]) == [axis[k] for k in one.threads]
+            for one in frames
+            if name in one.variables
+        )
+        for axis in places
     )
 
 
@@ -290,6 +308,20 @@ def _partners(tape: Tape, access: Any, line: int) -> list[tuple[int, Any]]:
     ]
 
 
+def partners(tape: Tape, race: Finding) -> list[int]:
+    """Return the numbers of the threads that race with a finding's thread in the recorded block;
+    the same threads do so in every block.
+    """
+    return [
+        number
+        for step in tape.thread(tape.blocks[0], race.thread)
+        if step.line == race.line and race.other_line is not None
+        for access in step.accesses
+        if access.array == race.array
+        for number, _ in _partners(tape, access, race.other_line)
+    ]
+
+
 def _memory(tape: Tape, order: Order) -> tuple[Window, ...]:
     """Return the arrays that the launch accesses, as they are before it: inputs, then shared ones.
     """
@@ -302,7 +334,7 @@ def _memory(tape: Tape, order: Order) -> tuple[Window, ...]:
         before = tape.inputs.get(name)
         if isinstance(before, np.ndarray):
             table = np.atleast_2d(before).reshape(-1, before.shape[-1])
-            values = tuple(_number(one) for one in table.reshape(-1))
+            values = tuple(_number(v) if place.has_value else None for v in table.reshape(-1))
             shape = (int(table.shape[0]), int(table.shape[1]))
         else:
             columns = place.extents[-1] if len(place.extents) > 1 else place.count

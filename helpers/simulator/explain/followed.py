@@ -5,6 +5,7 @@ To follow every value of every thread takes long, and a story needs the formulas
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,7 +15,9 @@ from .recording import Event
 from .tape import Tape
 
 # Instructions in which the lanes of a warp exchange values: all of them are followed.
-_OF_WARPS = ("shfl", "mma", "wmma", "ldmatrix", "stmatrix", "redux", "wgmma", "cp", "vote", "match")
+_OF_WARPS = ("shfl", "mma", "wmma.mma", "movmatrix", "redux", "vote", "match")
+# Those whose accesses the record does not have: every thread is followed.
+_WITHOUT_ADDRESSES = ("cp.", "ldmatrix", "stmatrix", "wmma.load", "wmma.store")
 
 Lane = tuple[int, int]  # block and thread, by number
 
@@ -41,16 +44,17 @@ class Followed:
         self.tape = tape
 
     @cached_property
-    def _accesses(self) -> tuple[dict[int, list[Stored]], dict[Lane, list[Loaded]], bool]:
-        """The stores by address, the loads of each thread in order, and whether warps exchange
-        values.
+    def _accesses(self) -> tuple[dict[int, list[Stored]], dict[Lane, list[Loaded]], bool, bool]:
+        """The stores by address, the loads of each thread in order, whether warps exchange values,
+        and whether all accesses are here.
         """
         stores: dict[int, list[Stored]] = {}
         loads: dict[Lane, list[Loaded]] = {}
-        exchanges = False
+        exchanges, is_complete = False, True
         for event in self.tape.events:
             row = event.row
             exchanges = exchanges or row.operation.startswith(_OF_WARPS)
+            is_complete = is_complete and not row.operation.startswith(_WITHOUT_ADDRESSES)
             if event.addresses is None:
                 continue
             is_store = row.operation == "st" or row.operation.startswith(("atom", "red"))
@@ -63,7 +67,7 @@ class Followed:
                         stores.setdefault(place, []).append(one)
                     if not is_store or row.operation != "st":
                         loads.setdefault(key, []).append(Loaded(event.number, place))
-        return stores, loads, exchanges
+        return stores, loads, exchanges, is_complete
 
     def stores(self, address: int) -> list[Stored]:
         """Return the stores to an address, in order."""
@@ -74,18 +78,23 @@ class Followed:
         place = self.tape.arrays.by_name[array]
         return self.stores(place.start + cell * place.element_bytes)
 
-    def follow(self, array: str, cells: Iterable[int]) -> None:
-        """Follow the values that some cells depend on: the tape has the formulas of these alone."""
-        stores, loads, exchanges = self._accesses
+    def follow(self, array: str, cells: Iterable[int], until: float = math.inf) -> None:
+        """Follow the values that some cells depend on: the tape has the formulas of these alone.
+        until: as of Provenance, whose exception it raises.
+        """
+        stores, loads, exchanges, is_complete = self._accesses
+        if not is_complete:
+            self.tape.__dict__["provenance"] = Provenance(self.tape, until)
+            return
         # A thread is followed up to the last of its stores that matters.
         todo = [(one.lane, one.at) for cell in cells for one in self.writers(array, cell)]
-        until: dict[Lane, int] = {}
+        ends: dict[Lane, int] = {}
         while todo:
             lane, end = todo.pop()
-            done = until.get(lane, -1)
+            done = ends.get(lane, -1)
             if end <= done:
                 continue
-            until[lane] = end
+            ends[lane] = end
             for load in loads.get(lane, ()):
                 if done < load.at <= end:
                     todo += [(one.lane, one.at) for one in stores.get(load.address, ())
@@ -93,8 +102,8 @@ class Followed:
             if exchanges:
                 first = lane[1] // 32 * 32
                 todo += [((lane[0], first + k), end) for k in range(32)]
-        part: Any = _Part(self.tape, list(self._of(set(until))))
-        self.tape.__dict__["provenance"] = Provenance(part)
+        part: Any = _Part(self.tape, list(self._of(set(ends))))
+        self.tape.__dict__["provenance"] = Provenance(part, until)
 
     def _of(self, lanes: set[Lane]) -> Iterator[Event]:
         by_warp: dict[tuple[int, int], set[int]] = {}

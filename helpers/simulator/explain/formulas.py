@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -309,13 +309,18 @@ class Formula:
 
         Raises KeyError for an array that is missing.
         """
-        total: Number = 0
+        return sum(self._values(inputs))
+
+    def magnitude(self, inputs: Mapping[str, Any]) -> Number:
+        """Return the sum of the sizes of the products: what rounding is measured by."""
+        return sum(map(abs, self._values(inputs)))
+
+    def _values(self, inputs: Mapping[str, Any]) -> Iterator[Number]:
         for monomial, coefficient in self.terms.items():
             value = coefficient
             for atom in monomial:
                 value *= atom.evaluate(inputs)
-            total += value
-        return total
+            yield value
 
     @property
     def term_texts(self) -> list[str]:

@@ -4,7 +4,7 @@ who follow an instruction need of the reader and of the launch.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,26 +20,32 @@ Form = Formula | Packed | None
 
 class Frame:
     """A function that a thread runs. call: of a function of the library, its value as a function of
-    its arguments: what happens inside is not followed.
+    its arguments: what happens inside is not followed; caller: the call that led here, None in the
+    kernel; returned: where the results of the runtime's functions are that it has called.
     """
 
-    __slots__ = ("bits", "call", "forms", "function", "local")
+    __slots__ = ("bits", "call", "caller", "forms", "function", "local", "returned")
 
-    def __init__(self, function: int, local: int, call: Function | None = None):
-        self.function, self.local, self.call = function, local, call
+    def __init__(
+        self, function: int, local: int, call: Function | None = None, caller: Row | None = None
+    ):
+        self.function, self.local, self.call, self.caller = function, local, call, caller
+        self.returned: set[int] = set()
         self.bits: dict[int, int] = {}
         self.forms: dict[int, Formula | Packed] = {}
 
 
 class Lane:
-    """One thread while the record is read: its functions, the innermost last."""
+    """One thread while the record is read: its functions, the innermost last. pending: a call by
+    address, until the thread is in the function that it led to.
+    """
 
     __slots__ = ("block", "groups", "linear", "local", "log", "pending", "stack", "staged")
 
     def __init__(self, block: int, linear: int, local: int):
         self.block, self.linear, self.local = block, linear, local
         self.stack = [Frame(0, local)]
-        self.pending = False
+        self.pending: Row | None = None
         self.staged: Form = None
         self.groups: list[list[tuple]] = [[]]
 
@@ -52,6 +58,7 @@ class LaunchRecord(Protocol):
     block: Extents
     recording: Recording
     arrays: ArrayPlaces
+    inputs: dict[str, Any]
     before: dict[str, bytes]
     outputs: dict[str, np.ndarray]
 
@@ -74,6 +81,8 @@ class Follower(Protocol):
     recording: Recording
 
     def bits_of(self, lane: Lane, operand: int) -> int: ...
+
+    def form_of(self, lane: Lane, operand: int) -> Form: ...
 
     def formula_of(self, lane: Lane, operand: int, type: str) -> Formula: ...
 

@@ -72,7 +72,7 @@ def handler(row: Row) -> Callable | None:
 
 def part_of(run: Follower, lane: Lane, operand: int, bits: int, place: int) -> Form:
     """Return the formula of an element in a register of 32 bits, None for a constant."""
-    form = lane.stack[-1].forms.get(operand) if operand >= 0 else None
+    form = run.form_of(lane, operand)
     count = 32 // bits if bits < 32 else 1
     if form is None or count == 1:
         return form

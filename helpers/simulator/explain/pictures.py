@@ -32,6 +32,7 @@ PAGES = Path(__file__).parent / "pages"
 MOST_BYTES = 60_000  # of a picture
 MOST_FRAMES = 120  # of an order
 MOST_THREADS, MOST_CELLS = 64, 64  # of a replay; cells of one array
+_STILL_FRAMES = 16  # of an order, in the table
 BEFORE, AFTER = 20, 10  # frames around a race, where there are too many
 
 
@@ -67,7 +68,7 @@ class Window:
         return made | ({"heads": self.heads} if self.heads else {})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Why:
     """The picture of wrong outputs. inputs, output: windows; want: the right values of the output's
     window; wrong: flat indices of all wrong cells; causes: those that are explained, at least one.
@@ -95,6 +96,9 @@ class Why:
         raise TooLarge("the arrays of this launch are too large for a picture")
 
     _repr_html_ = html
+
+    def __repr__(self) -> str:
+        return "\n".join((self.sentence, *self.evidence, self.about))
 
     def _data(self, causes: Iterable[WrongCell]) -> dict[str, Any]:
         inputs = [one.plain() | {"role": "input", "what": one.kind} for one in self.inputs]
@@ -154,7 +158,7 @@ class Why:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Replay:
     """The picture of a launch. threads: how words name each; layout: rows and columns of the
     threads; memory: arrays before the launch; want: the right values of one of them, by its name.
@@ -195,6 +199,25 @@ class Replay:
         raise TooLarge("the launch is too large for a picture")
 
     _repr_html_ = html
+
+    def __repr__(self) -> str:
+        steps = [f"{k}. {text}" for k, _, text in self._steps()]
+        return "\n".join((self.title, self.about, *steps))
+
+    def _steps(self) -> list[tuple[str, str, str]]:
+        """Return the frames of an order with a race, if there is one, in words: number, threads,
+        and what happens.
+        """
+        order = self._most_telling
+        return [
+            (str(k), words.threads_of(f.threads, self.threads),
+             self._race(f.races[0]) if f.races else words.of_frame(f, self.threads))
+            for k, f in enumerate(_cut(order.frames, _STILL_FRAMES), 1)
+        ]  # fmt: skip
+
+    @property
+    def _most_telling(self) -> Order:
+        return next((o for o in self.orders if any(f.races for f in o.frames)), self.orders[0])
 
     def _data(self, most: int) -> dict[str, Any]:
         short = [str(k) for k in range(len(self.threads))]
@@ -253,11 +276,17 @@ class Replay:
                     "lines": one.lines,
                     "kinds": one.kinds,
                     "later": one.is_later,
-                    "say": words.of_race(one, self.threads),
+                    "say": self._race(one),
                 }
                 for one in frame.races
             ]
         return made
+
+    def _race(self, race: Race) -> str:
+        shapes = {one.name: one.shape for one in self.memory}
+        rows, columns = shapes.get(race.array, (1, 1))
+        index = divmod(race.cell, columns) if rows > 1 else (race.cell,)
+        return words.of_race(race, self.threads, words.cell(race.array, index))
 
     def _memory_at(self, order: Order, race: Race | None) -> list[Window]:
         """Return the arrays as they are after the frame of a race, or after the last frame."""
@@ -273,7 +302,7 @@ class Replay:
         return [replace(one, values=tuple(held[one.name])) for one in self.memory]
 
     def _still(self) -> str:
-        order = next((o for o in self.orders if any(f.races for f in o.frames)), self.orders[0])
+        order = self._most_telling
         race = next((r for f in order.frames for r in f.races), None)
         memory = self._memory_at(order, race)
         rows: list[tuple[Window, Mapping[int, str]]] = [
@@ -282,14 +311,8 @@ class Replay:
         names = Window("threads", "", self.layout, (*map(int, range(len(self.threads))),))
         racing = {race.thread: "hot", race.other: "hot"} if race else {}
         rows.insert(len(rows) // 2, (names, racing))
-        sentence = words.of_race(race, self.threads) if race else self.about
-        table = _table(
-            words.REPLAY_HEAD,
-            [
-                (str(k), words.threads_of(f.threads, self.threads), words.of_frame(f, self.threads))
-                for k, f in enumerate(_cut(order.frames, 16), 1)
-            ],
-        )
+        sentence = self._race(race) if race else self.about
+        table = _table(words.REPLAY_HEAD, self._steps())
         return (
             f"<p><b>{_marked(self.title)}</b></p><p>{_marked(sentence)}</p>"
             f"{_image(_drawing(rows), sentence)}{table}{_numbered(self.source, self.first_line)}"
@@ -307,6 +330,16 @@ def _cut(frames: Sequence[Frame], most: int) -> Sequence[Frame]:
 
 
 # ---- HTML ----
+
+
+def document(title: str, picture: str) -> str:
+    """Return a page of its own that shows a picture."""
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title>'
+        '<meta name="viewport" content="width=device-width">'
+        '<style>:root{color-scheme:light dark}body{max-width:60rem;margin:1rem auto;padding:0 8px;'
+        f'font-family:sans-serif}}</style>{picture}</html>'
+    )
 
 
 def _page(name: str, data: Mapping[str, Any], still: str) -> str:

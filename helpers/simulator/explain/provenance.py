@@ -8,6 +8,8 @@ is a constant, which the record has.
 from __future__ import annotations
 
 import functools
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -34,25 +36,33 @@ from .origins import CellOrigin, Writer
 from .ptx_types import is_float, type_name, value_of
 from .recording import Event
 from .steps import ThreadLog, local_name, passed, static_bits
-from .translation import FunctionCode, Row
+from .translation import BY_ADDRESS, FunctionCode, NotRecorded, Row
 from .values import number
 from .variables import Number as NumberType
 from .variables import Pointer, Structure, numbers_of
 
+_EVENTS_A_LOOK = 64  # at the clock
+_OF_MATRICES = ("mma", "wmma", "wgmma", "ldmatrix", "movmatrix")
+_ROUNDING = {2: 0.1, 4: 1e-2, 8: 1e-6}  # of a result by its bytes, over the size of its terms
+
 
 class Provenance:
-    """The formulas of a launch. `at_load` has the formula that each load has read, by the number of
-    its event and the thread.
+    """The formulas of a launch. `loaded` has the formula that each load has read, by the number of
+    its event, the thread and the element; `stored` those of stores.
+
+    until: time.process_time() at which it gives up. Raises NotRecorded then.
     """
 
-    def __init__(self, tape: LaunchRecord):
+    def __init__(self, tape: LaunchRecord, until: float = math.inf):
+        self._until = until
         self.tape = tape
         self.recording = tape.recording
         translation = tape.recording.kernel.translation
         assert translation is not None
         self.translation = translation
         self.arrays = tape.arrays
-        # address -> bytes, formula (None: a constant) and bits (None: not known)
+        # address -> bytes, formula (None: a constant) and bits (None: not known; without a formula
+        # what is there is not followed)
         self.memory: dict[int, tuple[int, Form, int | None]] = {}
         self.of_block: dict[int, tuple[int, Form, int | None]] = {}
         self.writers: dict[int, list[tuple[int, int, int, int]]] = {}
@@ -108,38 +118,43 @@ class Provenance:
         at = address - place.start
         return np.frombuffer(data[at : at + dtype.itemsize], dtype)[0]
 
-    def _differs(self, place: ArrayPlace, address: int, code: str, bits: int) -> bool:
-        """Return whether the array holds something else than the record says: what has stored it is
-        not followed.
-        """
-        value = self._value(place, address, code)
-        if value is None:
-            return False
-        data = value.tobytes()
-        return data != bits.to_bytes(len(data), "little")
-
     def _final(self, place: ArrayPlace, address: int, nbytes: int, code: str) -> Formula:
         index, member, _ = place.cell(address)
         memory = self._memory_of(address)
+        value = self._value(place, address, code)
+        bits = None if value is None else int.from_bytes(value.tobytes(), "little")
         if address not in memory and not self._overlaps(memory, address, nbytes):
             if place.space == "shared":
                 return Formula.of(Unset(place.name, index, member))
-            value = self._value(place, address, code)
-            before = self._initial_bits(address, nbytes)
-            if before is not None and self._differs(place, address, code, before):
-                return self._foreign(address, nbytes, before)
+            if bits is not None and self._initial_bits(address, nbytes) not in (None, bits):
+                return self._foreign(address, nbytes, bits)
             return Formula.of(Before(place.name, index, member, 0 if value is None else value))
-        form = self.load(address, nbytes, None)
-        bits = self._bits_in(memory, address, nbytes)
-        if bits is not None and self._differs(place, address, code, bits):
-            return self._foreign(address, nbytes, bits)
-        if isinstance(form, Formula):
-            return form
-        bits = self._bits_in(memory, address, nbytes)
-        if bits is None or isinstance(form, Packed):
+        form = self.load(address, nbytes, bits)
+        if isinstance(form, Packed):
             return Formula.of(Unknown("several values", 0))
-        value = number(bits, NumberType(_dtype(code))).item()
-        return Formula.constant(value, isinstance(value, float))
+        if form is not None:
+            return form if self._gives(form, value) else self._foreign(address, nbytes, bits)
+        known = self._bits_in(memory, address, nbytes)
+        assert known is not None  # a constant
+        constant = number(known, NumberType(_dtype(code))).item()
+        return Formula.constant(constant, isinstance(constant, float))
+
+    def _gives(self, form: Formula, value: Any) -> bool:
+        """Return whether a formula gives the value that the array has, but for rounding: an
+        instruction may do more than its formula says.
+        """
+        if value is None:
+            return True
+        try:
+            got, size = form.evaluate(self.tape.inputs), form.magnitude(self.tape.inputs)
+        except KeyError:
+            return True  # an array whose content before the launch is not known
+        if not (math.isfinite(got) and np.isfinite(value)):
+            return True  # past the largest number of a type, or a variable without a value
+        if value.dtype.kind in "iub":
+            off = got - int(value)
+            return off == 0 or (float(off).is_integer() and int(off) % 256**value.itemsize == 0)
+        return abs(got - float(value)) <= _ROUNDING.get(value.dtype.itemsize, 1e-3) * size
 
     # ---- memory
 
@@ -226,7 +241,8 @@ class Provenance:
         memory = self._memory_of(address)
         one = memory.get(address)
         if one is not None and one[0] == nbytes:
-            if bits is not None and one[2] is not None and one[2] != bits:
+            is_other = bits is not None and one[2] is not None and one[2] != bits
+            if is_other or (one[1] is None and one[2] is None):
                 return self._foreign(address, nbytes, bits)
             return one[1]
         if one is None and not self._overlaps(memory, address, nbytes):
@@ -278,7 +294,7 @@ class Provenance:
             one = memory.get(start)
             if one is None:
                 form = self._initial(start, each, None)
-            elif one[0] != each:
+            elif one[0] != each or (one[1] is None and one[2] is None):
                 return None
             else:
                 form = one[1]
@@ -336,24 +352,17 @@ class Provenance:
             return self._foreign(address, nbytes, bits)
         return Packed(tuple(parts))  # type: ignore[arg-type]
 
-    def _of_nothing(self, address: int, nbytes: int, bits: int | None) -> Form:
-        if self._local[0] <= address < self._local[1]:
-            name = "a variable"
-            for lane in self._lanes.values():
-                if (
-                    lane.block == self._block
-                    and 0 <= address - lane.local < self.recording.local_bytes
-                ):
-                    named = self._name_of_local(lane, address)
-                    if named is not None and bits is not None:
-                        value = number(bits or 0, named[2]).item()
-                        is_real = named[2].dtype.kind == "f"
-                        return Formula.of(Unset(named[0], named[1], "", value), is_real)
-            if bits is None:
-                return None
-            value = number(bits, NumberType(_dtype(f"i{nbytes}"))).item()
-            return Formula.of(Unset(name, None, "", value), False)
-        return None
+    def _of_nothing(self, address: int, nbytes: int, bits: int | None) -> Formula:
+        """Return the formula of what lies in no array."""
+        if not self._local[0] <= address < self._local[1]:
+            return self._foreign(address, nbytes, bits)
+        name, index, kind = "a variable", None, NumberType(_dtype(f"i{nbytes}"))
+        for lane in self._lanes.values():
+            is_own = 0 <= address - lane.local < self.recording.local_bytes
+            if lane.block == self._block and is_own:
+                name, index, kind = self._name_of_local(lane, address) or (name, index, kind)
+        value = number(bits or 0, kind).item()
+        return Formula.of(Unset(name, index, "", value), kind.dtype.kind == "f")
 
     def _name_of_local(
         self, lane: Lane, address: int
@@ -364,9 +373,10 @@ class Provenance:
     # ---- reading the record
 
     def _run(self) -> None:
-        functions = self.translation.functions
         groups: dict[tuple, list[Lane]] = {}
-        for event in self.tape.events:
+        for count, event in enumerate(self.tape.events):
+            if count % _EVENTS_A_LOOK == 0 and time.process_time() > self._until:
+                raise NotRecorded("its values come from too many steps to follow them")
             if event.block != self._block:
                 self._block = event.block
                 self.of_block.clear()
@@ -389,7 +399,7 @@ class Provenance:
             if event.values is not None and row.results:
                 self._keep_bits(event, row, lanes)
             if row.operation == "call":
-                self._call(row, lanes, functions)
+                self._call(row, lanes)
             elif row.operation == "ret":
                 for k, lane in enumerate(lanes):
                     if ThreadLog._goes(event, k) and len(lane.stack) > 1:
@@ -412,47 +422,48 @@ class Provenance:
 
     def _follow(self, lane: Lane, row: Row) -> None:
         """A call by address has led here, or the record begins inside a function."""
-        lane.pending = False
-        frame = lane.stack[-1]
-        if (
-            row.function == frame.function
-            and row.pc != self.translation.functions[row.function].first
-        ):
+        call, lane.pending = lane.pending, None
+        is_first = row.pc == self.translation.functions[row.function].first
+        if call is not None and is_first:
+            self._enter(lane, row.function, call)
             return
         for k in range(len(lane.stack) - 1, -1, -1):
-            if (
-                lane.stack[k].function == row.function
-                and row.pc != self.translation.functions[row.function].first
-            ):
+            if lane.stack[k].function == row.function:
                 del lane.stack[k + 1 :]
                 return
+        frame = lane.stack[-1]
         local = frame.local + self.translation.functions[frame.function].local_bytes
         lane.stack.append(Frame(row.function, local))
 
-    def _call(self, row: Row, lanes: list[Lane], functions: list) -> None:
-        if row.target == -(2**31):
-            for lane in lanes:
-                lane.pending = True
-            return
-        if row.target < 0:
-            return
-        number = self.translation.number_of[row.target]
+    def _call(self, row: Row, lanes: list[Lane]) -> None:
         for lane in lanes:
-            frame = lane.stack[-1]
-            local = frame.local + functions[frame.function].local_bytes
-            end = local + functions[number].local_bytes
-            if end > local and self._overlaps(self.of_block, local, end - local):
-                for address in range(local, end):
-                    self.of_block.pop(address, None)
-            for actual, formal, nbytes in passed(row, False):
-                self._copy(frame.local + actual, local + formal, nbytes)
-            call = frame.call
-            if functions[number].is_mathematical and call is None:
-                call = self._call_of_library(functions[number], local, row)
-            new = Frame(number, local, call)
-            lane.stack.append(new)
-            lane.staged = None
-            new.bits[-1] = row.pc
+            if row.target == BY_ADDRESS:
+                lane.pending = row  # the thread's next instruction tells which function it is
+            elif row.target >= 0:
+                self._enter(lane, self.translation.number_of[row.target], row)
+            else:  # of the runtime: only the load of a result tells what it has returned
+                frame = lane.stack[-1]
+                for actual, _, nbytes in passed(row, True):
+                    self._store(frame.local + actual, nbytes, None, None)
+                    frame.returned |= {frame.local + actual}
+
+    def _enter(self, lane: Lane, number: int, row: Row) -> None:
+        """Enter a function, by its number in the translation, from a call."""
+        functions, frame = self.translation.functions, lane.stack[-1]
+        local = frame.local + functions[frame.function].local_bytes
+        end = local + functions[number].local_bytes
+        if end > local and self._overlaps(self.of_block, local, end - local):
+            for address in range(local, end):
+                self.of_block.pop(address, None)
+        for actual, formal, nbytes in passed(row, False):
+            self._copy(frame.local + actual, local + formal, nbytes)
+        for actual, _, _ in passed(row, True):
+            frame.returned -= {frame.local + actual}
+        call = frame.call
+        if functions[number].is_mathematical and call is None:
+            call = self._call_of_library(functions[number], local, row)
+        lane.stack.append(Frame(number, local, call, row))
+        lane.staged = None
 
     def _call_of_library(self, code: FunctionCode, local: int, row: Row) -> Function | None:
         """Return the call of a function of the library as a function of formulas, None if all of
@@ -478,10 +489,9 @@ class Provenance:
     def _return(self, lane: Lane) -> None:
         frame = lane.stack.pop()
         caller = lane.stack[-1]
-        pc = frame.bits.get(-1)
-        if pc is None:
+        if frame.caller is None:  # the record begins behind the call
             return
-        for actual, formal, nbytes in passed(self.translation.rows[pc], True):
+        for actual, formal, nbytes in passed(frame.caller, True):
             self._copy(frame.local + formal, caller.local + actual, nbytes)
             if frame.call is not None and caller.call is None:
                 bits = self._bits_in(self.of_block, caller.local + actual, nbytes)
@@ -519,10 +529,30 @@ class Provenance:
 
     def formula_of(self, lane: Lane, operand: int, type: str) -> Formula:
         """Return the formula of an operand, as a number of a PTX type."""
-        form = lane.stack[-1].forms.get(operand) if operand >= 0 else None
+        form = self.form_of(lane, operand)
         if form is None:
             return Formula.constant(value_of(self.bits_of(lane, operand), type), is_float(type))
         return self.as_type(form, type, self.bits_of(lane, operand))
+
+    def form_of(self, lane: Lane, operand: int) -> Form:
+        """Return what an operand holds, None for a constant."""
+        if operand < 0:
+            return None
+        frame = lane.stack[-1]
+        if operand not in frame.bits and operand not in frame.forms:
+            frame.forms[operand] = self._without_value(frame, operand)
+        return frame.forms.get(operand)
+
+    def _without_value(self, frame: Frame, register: int) -> Formula:
+        """Return the formula of a register that nothing has set."""
+        if self.recording.is_cut:
+            return Formula.of(Unknown("a value from before the record", 0))
+        names = (
+            one.variable.name
+            for one in self.translation.tracked[frame.function]
+            if register in (one.register, *(move.register for move in one.moves))
+        )
+        return Formula.of(Unset(next(names, "a variable"), None))
 
     @staticmethod
     def as_type(form: Formula | Packed, type: str, bits: int) -> Formula:
@@ -563,14 +593,24 @@ class Provenance:
             return self._shuffles
         if root == "redux":
             return self._reductions
-        special = self._special(row)
+        special = matrices.handler(row) or copies.handler(row)
         if special is not None:
-            return special
+            return functools.partial(special, self)
+        if root in _OF_MATRICES:
+            return self._not_followed
         return self._computes if row.results else None
 
-    def _special(self, row: Row) -> Callable | None:
-        found = matrices.handler(row) or copies.handler(row)
-        return functools.partial(found, self) if found is not None else None
+    def _not_followed(self, event: Event, row: Row, lanes: list[Lane]) -> None:
+        """The results of an instruction come from where its formulas do not follow them."""
+        registers = [one for one in row.results if one >= 0]
+        for register, values in zip(registers, event.values or (), strict=False):
+            for lane, bits in zip(lanes, values, strict=True):
+                self.set(lane, register, self._unfollowed(row, bits))
+
+    @staticmethod
+    def _unfollowed(row: Row, bits: int) -> Formula:
+        what = f"a value of {'.'.join(row.operation.split('.')[:2])}"
+        return Formula.of(Unknown(what, value_of(bits, f"u{8 * max(row.bytes, 4)}")), False)
 
     def set(self, lane: Lane, register: int, form: Form) -> None:
         forms = lane.stack[-1].forms
@@ -586,9 +626,9 @@ class Provenance:
     def _computes(self, event: Event, row: Row, lanes: list[Lane]) -> None:
         sources, results = row.sources, [r for r in row.results if r >= 0]
         for k, lane in enumerate(lanes):
-            forms = lane.stack[-1].forms
+            forms, bits = lane.stack[-1].forms, lane.stack[-1].bits
             for source in sources:
-                if source >= 0 and source in forms:
+                if source >= 0 and (source in forms or source not in bits):
                     break
             else:
                 for register in results:
@@ -605,8 +645,10 @@ class Provenance:
         else:
             for register in results[:1]:
                 self.set(lane, register, found)
-            for register in results[1:]:
-                lane.stack[-1].forms.pop(register, None)
+            for register, width, bits in zip(
+                results[1:], row.widths[1:], observed[1:], strict=False
+            ):
+                self.set(lane, register, self._unfollowed(row, bits) if width else None)
 
     def _loads(self, event: Event, row: Row, lanes: list[Lane]) -> None:
         assert event.addresses is not None
@@ -622,11 +664,11 @@ class Provenance:
                 if row.space == PARAM_SPACE:
                     self.set(lane, register, self._parameter(address, row.bytes, bits))
                     continue
-                if row.flags & PARAMETER and address not in self.of_block:
-                    self.set(lane, register, None)  # what the runtime's own functions return
+                frame = lane.stack[-1]
+                if row.flags & PARAMETER and address in frame.returned:
+                    self.set(lane, register, None)  # what a function of the runtime returns
                     continue
                 form = self.load(address, row.bytes, bits & ((1 << 8 * row.bytes) - 1))
-                frame = lane.stack[-1]
                 if row.flags & PARAMETER and address >= frame.local + self._formals[frame.function]:
                     form = self._as_result(form, row)
                 self.loaded[event.number, lane.linear, k] = form
@@ -660,7 +702,7 @@ class Provenance:
             for k, source in enumerate(row.sources[1:]):
                 address = event.addresses[j] + k * row.bytes
                 frame = lane.stack[-1]
-                form = frame.forms.get(source) if source >= 0 else None
+                form = self.form_of(lane, source)
                 bits = self.bits_of(lane, source) & ((1 << 8 * row.bytes) - 1)
                 if frame.call is not None and not frame.local <= address < self._end_of(lane):
                     form = self._called(frame.call, row.bytes, bits)
@@ -721,13 +763,7 @@ class Provenance:
     def _shuffles(self, event: Event, row: Row, lanes: list[Lane]) -> None:
         staged = lanes if not event.finishes else []
         for lane in staged:
-            source = row.sources[0]
-            form = lane.stack[-1].forms.get(source) if source >= 0 else None
-            if form is None:
-                bits = self.bits_of(lane, source)
-                lane.staged = Packed((None,)) if bits is None else None
-            else:
-                lane.staged = form
+            lane.staged = self.form_of(lane, row.sources[0])
         if event.values is None:
             for lane in lanes:
                 for register in row.results:

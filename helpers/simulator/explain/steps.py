@@ -16,7 +16,7 @@ from .arrays import ArrayPlaces, Index
 from .formulas import cell_text
 from .ptx_types import type_name
 from .recording import Event, Recording
-from .translation import Move, Row, TrackedVariable, Translation
+from .translation import BY_ADDRESS, Move, Row, TrackedVariable, Translation
 from .values import at_address, number, of_bits
 from .variables import (
     Array,
@@ -280,7 +280,7 @@ class ThreadLog:
             if step is not None and is_visible:
                 open_steps[id(frame)] = step
             if row.operation == "call" and (event.decided is None):
-                if row.target == -(2**31):
+                if row.target == BY_ADDRESS:
                     pending = at
                 elif row.target >= 0:
                     frame = self._entered(stack, self.translation.number_of[row.target])
@@ -443,7 +443,7 @@ class ThreadLog:
             self._memory = {}
             for at, (event, lane) in enumerate(self.entries):
                 row = event.row
-                if row.operation == "call" and row.target >= 0:
+                if row.operation == "call" and self._enters(at):
                     self._copy_arguments(row, at)
                 if event.addresses is None or row.operation not in ("st",):
                     continue
@@ -456,12 +456,15 @@ class ThreadLog:
                         self._keep(address + k * row.bytes, row.bytes, bits, at)
         return self._memory
 
+    def _enters(self, at: int) -> bool:
+        """Return whether an entry, a call, leads to another function."""
+        return at + 1 < len(self.frames) and self.frames[at + 1] is not self.frames[at]
+
     def _copy_arguments(self, row: Row, at: int) -> None:
         """A call copies its arguments to the start of the function's local memory."""
         assert self._memory is not None
-        frame = self.frames[at]
-        to = frame.local + self.translation.functions[frame.function].local_bytes
-        function = self.translation.functions[self.translation.number_of[row.target]]
+        frame, entered = self.frames[at], self.frames[at + 1]
+        to, function = entered.local, self.translation.functions[entered.function]
         for byte in range(to, to + function.local_bytes):
             self._memory.pop(byte, None)
         for actual, formal, nbytes in passed(row, False):

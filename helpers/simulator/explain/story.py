@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import itertools
+import math
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -37,8 +40,11 @@ MOST_SECONDS = 1.0  # of the processor, for these runs
 MOST_OUTSIDE = 40  # accesses outside of an array that are kept away, one after another
 MOST_DECISIONS = 24  # of one thread that are turned round
 MOST_ALIKE = 2_000  # decisions with the same values that are turned round together
+MOST_LINES = 6  # before which a wait is tried
 MOST_TARGETS = 4  # wrong cells that are tried in turn
-MOST_FOLLOWED = 12  # wrong cells whose values are followed
+MOST_OTHERS = 32  # stores of threads that are not followed
+MOST_AGREED = 4  # wrong cells that are asked whether they agree on a cause
+MOST_FOLLOWED = 8  # wrong cells whose values are followed
 _SPECIAL = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
@@ -117,8 +123,9 @@ class Cause:
 class Story:
     """What is known of a wrong result. output: the array; wrong: its wrong cells; cell, got, want:
     the one that is explained (-1, None, None where a finding alone is); formula, right: its terms;
-    missing, surplus: those that differ; is_unwritten: nobody stores it; tape:
-    of the launch; mask, expected: where the output is wrong, and what is right.
+    missing, surplus: those that differ; is_unwritten: nobody stores it, and `wrong` has the cells
+    of which that is so; are_alike: other wrong cells differ from what is right in the same way;
+    tape: of the launch; mask, expected: where the output is wrong, and what is right.
     """
 
     output: str
@@ -132,6 +139,7 @@ class Story:
     missing: tuple[str, ...]
     surplus: tuple[str, ...]
     is_unwritten: bool
+    are_alike: bool
     causes: tuple[Cause, ...]
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -157,9 +165,11 @@ class _Enough(Exception):
     """The story has used all its runs."""
 
 
-def explain(experiment: Experiment, judge: Judge) -> Story | None:
-    """Return the story of a launch, None if nothing is wrong with it. Raises NotRecorded."""
-    teller = _Teller(experiment, judge)
+def explain(experiment: Experiment, judge: Judge, until: float = math.inf) -> Story | None:
+    """Return the story of a launch, None if nothing is wrong with it. until: time.process_time() at
+    which no further run is begun. Raises NotRecorded.
+    """
+    teller = _Teller(experiment, judge, (), min(until, time.process_time() + MOST_SECONDS))
     return teller.story()
 
 
@@ -167,7 +177,7 @@ class _Teller:
     """The search for the causes in one launch. base: what is done otherwise in all of its runs."""
 
     def __init__(
-        self, experiment: Experiment, judge: Judge, base: tuple[Change, ...] = (), until: float = 0
+        self, experiment: Experiment, judge: Judge, base: tuple[Change, ...], until: float
     ):
         self.experiment, self.judge, self.base = experiment, judge, base
         self.tape = experiment.record(base)
@@ -182,10 +192,13 @@ class _Teller:
         rest = wrong[MOST_FOLLOWED // 2 :]
         step = -(-len(rest) // (MOST_FOLLOWED // 2)) or 1
         self.cells: list[int] = [*wrong[: MOST_FOLLOWED // 2], *rest[::-1][::step][::-1]]
-        self.followed.follow(self.out, self.cells)
+        self.until = until
+        if not names and not self.findings:
+            return  # there is nothing to tell
+        enough = time.process_time() + MOST_SECONDS
+        self.followed.follow(self.out, self.cells, enough)
         if judge.right is not None:
-            judge.right.follow(self._name_in_right, self.cells)
-        self.until = until or time.process_time() + MOST_SECONDS
+            judge.right.follow(self._name_in_right, self.cells, enough)
 
     @cached_property
     def threads(self) -> list[Thread]:
@@ -202,9 +215,10 @@ class _Teller:
         with contextlib.suppress(_Enough):
             causes = self._of_findings()
             if not causes and self.tape.completed and mask.any():
-                for target in self._targets():
-                    causes = self._of_cell(target)
-                    if causes:
+                # What formulas show needs few runs: of every cell before any trial of decisions.
+                targets = list(self._targets())
+                for search, target in itertools.product((self._shown, self._tried), targets):
+                    if causes := self._agreed(target, search(target)):
                         cell = target
                         break
         if cell is None and self.tape.completed and mask.any():
@@ -213,22 +227,44 @@ class _Teller:
 
     def _told(self, cell: int | None, causes: tuple[Cause, ...]) -> Story:
         mask, want = self.wrong[self.out], self.judge.want[self.out]
-        wrong = patterns.pattern(mask, self.stored) if mask.any() and self.tape.completed else None
         got = formula = right = value = None
         missing: tuple[str, ...] = ()
         surplus: tuple[str, ...] = ()
-        is_unwritten = False
+        is_unwritten, are_alike, shown = False, True, mask
         if cell is not None:
             origin = self.tape.cell(self.out, cell)
             got, formula, is_unwritten = origin.value, origin.formula, not origin.writers
             value, right = want.reshape(-1)[cell], self.goal(cell)
-            if right is not None and not is_unwritten:
-                surplus, missing = _difference(formula, right)
+            missing, surplus = self._differences(cell)
+            how = bool(missing), bool(surplus)
+            are_alike = all(
+                tuple(map(bool, self._differences(one))) == how
+                for one in self.cells
+                if self.tape.cell(self.out, one).writers
+            )
+            if is_unwritten:
+                are_alike, shown = True, mask & self._unwritten
+        is_over = shown.any() and self.tape.completed
+        wrong = patterns.pattern(shown, self.stored) if is_over else None
         return Story(
             self.out, wrong, -1 if cell is None else cell, mask.shape, got, value, formula, right,
-            missing, surplus, is_unwritten, causes, self.tape.grid, self.tape.block, self.tape,
-            mask, want,
+            missing, surplus, is_unwritten, are_alike, causes, self.tape.grid, self.tape.block,
+            self.tape, mask, want,
         )  # fmt: skip
+
+    @cached_property
+    def _unwritten(self) -> np.ndarray:
+        """Where nobody stores the output."""
+        shape = self.wrong[self.out].shape
+        written = [self.tape.cell(self.out, one).writers for one in range(int(np.prod(shape)))]
+        return np.array([not one for one in written]).reshape(shape)
+
+    def _differences(self, cell: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the terms that a cell lacks, and those that it has too many."""
+        origin, right = self.tape.cell(self.out, cell), self.goal(cell)
+        if right is None or not origin.writers:
+            return (), ()
+        return _difference(origin.formula, right)[::-1]
 
     # ---- what is right
 
@@ -319,11 +355,18 @@ class _Teller:
         return []
 
     def _of_race(self, finding: Finding) -> list[Cause]:
-        """Find a line before which a wait leaves no race."""
+        """Find a line before which a wait leaves no race: one of the two, or one that the thread
+        was at since it has waited last.
+        """
         if finding.other_line is None:
             return []
         low, high = sorted((finding.line, finding.other_line))
-        for line in dict.fromkeys((finding.line, finding.other_line)):
+        steps = self.steps((finding.block, finding.thread))
+        ends = [k for k, one in enumerate(steps) if one.line == finding.line]
+        before = reversed(steps[: ends[0]] if ends else [])
+        since = [one.line for one in itertools.takewhile(lambda one: not one.is_barrier, before)]
+        lines = dict.fromkeys((finding.line, finding.other_line, *since))
+        for line in list(lines)[:MOST_LINES]:
             tape = self.again(barriers=(Barrier(line),))
             if tape is not None and tape.completed and not faults(tape):
                 idle = next((k for k in range(low, high + 1) if self._does_nothing(k)), 0)
@@ -346,24 +389,37 @@ class _Teller:
         if access is None:
             return []
         place, origins = self.place(access), self.origins(access)
+        with contextlib.suppress(_Enough):
+            if causes := self._of_way_out(thread, access, place, origins):
+                return causes
+        if not place.element and finding.array:
+            place = replace(place, element=_element(finding.array, finding.index))
+        is_idle = bool(self._cells_of) and thread not in self._cells_of and self._has_own_cells
+        is_idle = is_idle and access.space != "shared"
+        kind = "unguarded" if is_idle else "outside"
+        return [Cause(kind, access.line, thread, place=place, origins=origins, is_tried=False)]
+
+    def _of_way_out(
+        self, thread: Thread, access: Access, place: Place, origins: tuple[Origin, ...]
+    ) -> list[Cause]:
+        """Find a decision that leads a thread out of its array, or an index."""
         tried: set[int] = set()
         for step in reversed(self.steps(thread)):
             for one in reversed(step.decisions):
                 if one.at > access.at or one.pc in tried or len(tried) >= 8:
                     continue
                 tried.add(one.pc)
-                if self.is_right(self._kept_away(one)):
-                    choice = self.choice(step, one)
+                tape, changes = self._kept_away(one)
+                choice = self.choice(step, one)
+                if tape is None or not self.is_right(tape) or not choice.values:
+                    continue
+                # Turned wherever its variables have these values, it must break nothing.
+                others = self._with(tape)._alike(one, choice)
+                if not others or self.is_right(self.again((*changes, *others))):
                     return [
                         Cause("decision", choice.line, thread, choice, place=place, origins=origins)
                     ]
-        if not access.is_store and (causes := self._of_outside_index(access, place, origins)):
-            return causes
-        if not place.element and finding.array:
-            place = replace(place, element=_element(finding.array, finding.index))
-        is_idle = bool(self._cells_of) and thread not in self._cells_of
-        kind = "unguarded" if is_idle else "outside"
-        return [Cause(kind, access.line, thread, place=place, origins=origins, is_tried=False)]
+        return [] if access.is_store else self._of_outside_index(access, place, origins)
 
     def _outside(self, tape: Tape, thread: Thread) -> Access | None:
         """Return the last access of a thread outside of all arrays."""
@@ -371,18 +427,26 @@ class _Teller:
         every = (one for step in reversed(steps) for one in reversed(step.accesses))
         return next((one for one in every if not one.is_inside), None)
 
-    def _kept_away(self, decision: Decision) -> Tape | None:
-        """Turn a decision wherever it leads outside of an array, until the launch ends."""
+    def _with(self, tape: Tape) -> _Teller:
+        """Return this search in another tape of the same launch."""
+        inner = _Teller.__new__(_Teller)
+        inner.__dict__.update(self.__dict__ | {"tape": tape, "_numbers": {}})
+        return inner
+
+    def _kept_away(self, decision: Decision) -> tuple[Tape | None, list[Change]]:
+        """Turn a decision wherever it leads outside of an array, until the launch ends. Returns
+        None for the tape where it does not.
+        """
         changes: list[Change] = []
         tape: Tape = self.tape
         for _ in range(MOST_OUTSIDE):
-            finding = next((one for one in tape.findings if one.kind == "out-of-bounds"), None)
+            finding = next((one for one in faults(tape) if one.kind == "out-of-bounds"), None)
             if finding is None:
-                return tape
+                return tape, changes
             thread = (finding.block, finding.thread)
             access = self._outside(tape, thread)
             if access is None:
-                return None
+                return None, changes
             last = [
                 one
                 for step in tape.thread(*thread)
@@ -391,13 +455,14 @@ class _Teller:
             ]
             change = Turn(At(last[-1].pc, *thread, last[-1].nth)) if last else None
             if change is None or change in changes or last[-1].is_true != decision.is_true:
-                return None
+                return None, changes
             changes.append(change)
             self._count()
             tape = self.experiment.record((*self.base, *changes))
-        return None
+        return None, changes
 
     def _count(self) -> None:
+        """Raise _Enough where the story has used its runs or its time."""
         if self.experiment.runs >= MOST_RUNS or time.process_time() > self.until:
             raise _Enough
 
@@ -413,7 +478,7 @@ class _Teller:
         changes: list[Change] = []
         tape: Tape = self.tape
         while not tape.completed:
-            finding = next((one for one in tape.findings if one.kind == "out-of-bounds"), None)
+            finding = next((one for one in faults(tape) if one.kind == "out-of-bounds"), None)
             if finding is None or len(changes) > MOST_OUTSIDE:
                 return []
             one = self._outside(tape, (finding.block, finding.thread))
@@ -484,32 +549,86 @@ class _Teller:
                 seen.add(distances[cell])
                 yield cell
 
-    def _of_cell(self, cell: int) -> list[Cause]:
+    def _last_writer(self, cell: int) -> tuple[Thread, int] | None:
+        """Return the thread that has stored a cell last, and where; None for a cell that nobody
+        stores, and for one whose formula is right: it is rounded otherwise, and nothing says why.
+        """
         origin = self.tape.cell(self.out, cell)
-        if not origin.writers:
-            return self._of_unwritten(cell)
+        if not origin.writers or origin.formula == self.goal(cell):
+            return None
         writer = origin.writers[-1]
-        thread: Thread = (writer.block, writer.thread)
-        goal = self.goal(cell)
-        if goal is not None and origin.formula == goal:
-            return []  # rounded otherwise: no formula says why
-        if causes := self._of_unset(thread, writer.at, cell):
+        return (writer.block, writer.thread), writer.at
+
+    @cached_property
+    def _has_own_cells(self) -> bool:
+        """Return whether the threads store the cells that they store in the right kernel: then a
+        cell that another thread has stored has a value that was not meant for it.
+        """
+        stored = own = 0
+        for thread, cells in self._cells_of.items():
+            for cell in cells:
+                if writers := self.followed.writers(self.out, cell):
+                    stored += 1
+                    own += any(self._named(one.lane) == thread for one in writers)
+        return 3 * own >= stored
+
+    def _is_foreign(self, cell: int, thread: Thread) -> bool:
+        """Return whether a thread has stored a cell of another thread."""
+        owner = self.owner(cell)
+        return owner is not None and owner != thread and self._has_own_cells
+
+    def _agreed(self, cell: int, causes: list[Cause]) -> list[Cause]:
+        """Return the causes on which some wrong cells agree, as a first one may have one by chance:
+        of indices the one that explains the most cells, and the value of a variable only if it is
+        wrong for another cell, too.
+        """
+        if not causes or causes[0].kind not in ("index", "variable"):
             return causes
+        search = self._shown if causes[0].kind == "index" else self._tried
+        step = max(len(self.cells) // MOST_AGREED, 1)
+        others = [one for one in self.cells[step // 2 :: step] if one != cell]
+        found = [more for one in others if (more := search(one)) and more[0].kind == causes[0].kind]
+
+        def place(one: list[Cause]) -> tuple:
+            first = one[0]
+            return first.line, first.name, first.place and first.place.element.partition("[")[0]
+
+        counts = Counter(map(place, [causes, *found]))
+        if causes[0].kind == "variable":
+            return causes if counts[place(causes)] > 1 or not others else []
+        return max([causes, *found], key=lambda one: counts[place(one)])
+
+    def _shown(self, cell: int) -> list[Cause]:
+        """Return the causes that the formula of a cell shows."""
+        if (writer := self._last_writer(cell)) is None:
+            return []
+        origin, goal = self.tape.cell(self.out, cell), self.goal(cell)
         writers = {(one.block, one.thread) for one in origin.writers}
         if len(writers) > 1 and (causes := self._of_stray(cell)):
             return causes
-        if goal is not None:
-            pairs = _pairs(origin.formula, goal)
-            if causes := self._of_indices(thread, writer.at, pairs, cell):
-                return causes
-            if cause := self._of_whole(thread, origin.formula, goal):
+        if self._is_foreign(cell, writer[0]):
+            return []
+        if causes := self._of_unset(*writer, cell):
+            return causes
+        if goal is None:
+            return []
+        if causes := self._of_indices(*writer, _pairs(origin.formula, goal), cell):
+            return causes
+        cause = self._of_whole(writer[0], origin.formula, goal) or self._of_constant(
+            origin.formula, goal
+        )
+        return [cause] if cause is not None else []
+
+    def _tried(self, cell: int) -> list[Cause]:
+        """Return the causes of a cell that runs with other decisions and stores show."""
+        if not self.tape.cell(self.out, cell).writers:
+            return self._of_unwritten(cell)
+        if (writer := self._last_writer(cell)) is None:
+            return []
+        for thread, at in [writer, *self._fillers(*writer)]:
+            if cause := self._blamed(thread, cell, at):
                 return [cause]
-            if cause := self._of_constant(origin.formula, goal):
-                return [cause]
-        for one, at in [(thread, writer.at), *self._fillers(thread, writer.at)]:
-            if cause := self._blamed(one, cell, at):
-                return [cause]
-        return self._of_store(cell, thread)
+        return self._of_store(cell, writer[0])
 
     # ---- decisions
 
@@ -560,7 +679,7 @@ class _Teller:
         goal = self.goal(cell)
         if goal is None or tape is None or tape.completed or one.is_true:
             return None
-        if not any(f.kind == "out-of-bounds" and f.thread == thread[1] for f in tape.findings):
+        if not any(f.kind == "out-of-bounds" and f.thread == thread[1] for f in faults(tape)):
             return None
         self._count()
         tape = self.experiment.record((*self.base, Turn.of(step, one)))
@@ -576,8 +695,7 @@ class _Teller:
         for need in dict.fromkeys(lacks):
             change = Redirect.of(access, need.array, need.index)
             if self.mends(self.again([Turn.of(step, one), change]), cell):
-                inner = _Teller.__new__(_Teller)
-                inner.__dict__.update(self.__dict__ | {"tape": tape, "_numbers": {}})
+                inner = self._with(tape)
                 return Cause(
                     "skipped", one.line, thread, self.choice(step, one), place=inner.place(access),
                     belongs=str(need), origins=inner.origins(access),
@@ -594,6 +712,7 @@ class _Teller:
                         continue
                     if self.values(thread, other.at, choice.values) == choice.values:
                         found.append(Turn.of(step, other))
+            self._count()
             if len(found) > MOST_ALIKE:
                 break
         return found
@@ -615,12 +734,19 @@ class _Teller:
         return self._of_condition(cell, owner) or self._last_choice(owner)
 
     def _last_choice(self, thread: Thread) -> list[Cause]:
-        """Return the last decision of a thread, if it is false: then it stores nothing."""
+        """Return the last decision of a thread, if it is false and keeps the thread from lines to
+        which it has never come.
+        """
         for step in reversed(self.steps(thread)):
             for one in reversed(step.decisions):
                 choice = self.choice(step, one)
                 if choice.is_true or not choice.condition:
                     return []
+                self._count()
+                tape = self.experiment.record((*self.base, Turn.of(step, one)))
+                known = {other.line for other in self.steps(thread)}
+                if all(other.line in known for other in tape.thread(*thread)):
+                    return []  # a loop that has come to its end
                 origins = self._origins(thread, one.at, list(choice.values))
                 return [Cause("idle", one.line, thread, choice, origins=origins, is_tried=False)]
         return []
@@ -861,17 +987,24 @@ class _Teller:
 
     def _stands_in_shared(self, access: Access, need: Atom) -> bool:
         """Return whether the array that an access reads holds the value of an atom somewhere."""
-        goal, own = self._value(access, need), self.tape.arrays.at(access.address)
+        value, own = self._value(access, need), self.tape.arrays.at(access.address)
         number = self.tape._number(access.block, self.tape.grid, "block")
-        if own is None or goal is None:
+        if own is None or value is None:
             return False
+        goal, others = Formula.of(need), 0
         for address in range(own.start, own.start + own.nbytes, own.element_bytes or 4):
             for store in self.followed.stores(address):
                 if store.lane[0] != number or store.at > access.at:
                     continue
-                stored = self._access_at(self._named(store.lane), store.at, address)
-                if stored is not None and stored.value == goal:
-                    return True
+                keys = [(store.at, store.lane[1], element) for element in range(4)]
+                if keys[0] in self.tape.provenance.stored:
+                    if any(self.tape.provenance.stored.get(key) == goal for key in keys):
+                        return True
+                elif others < MOST_OTHERS:  # its thread's values are not followed
+                    others += 1
+                    stored = self._access_at(self._named(store.lane), store.at, address)
+                    if stored is not None and stored.value == value:
+                        return True
         return False
 
     def _access_at(self, thread: Thread, at: int, address: int) -> Access | None:
@@ -933,8 +1066,6 @@ class _Teller:
 
     def _is_unset(self, one: Access) -> bool:
         """Return whether an access reads what nothing has given a value."""
-        if one.space == "shared":
-            return self._store_before(one) is None
         form = self._loaded(one)
         return form is not None and isinstance(form.atom, Unset)
 
@@ -967,14 +1098,15 @@ class _Teller:
         """
         steps = tape.thread(*thread)
         if any(
-            a.is_store and (a.array, a.index) == (access.array, access.index)
+            a.is_store and not a.is_atomic and (a.array, a.index) == (access.array, access.index)
             for step in steps
             for a in step.accesses
         ):
             return True
         if tape.completed or not steps or thread[1] != access.thread:
             return False
-        return bool(self.source.indices(steps[-1].line, access.array))
+        assigned = rf"(?<![\w.]){re.escape(access.array)}\s*\[[^=]*\]\s*=(?!=)"
+        return re.search(assigned, self.source.statement(steps[-1].line)) is not None
 
     def _of_whole(self, thread: Thread, formula: Formula, goal: Formula) -> Cause | None:
         """Find the line in which a float loses its fraction."""
@@ -994,17 +1126,22 @@ class _Teller:
 
     def _of_constant(self, formula: Formula, goal: Formula) -> Cause | None:
         """Find the line that stores a number which belongs in no largest or smallest of some."""
-        for number in sorted(_constants(formula) - _constants(goal)):
-            for thread in self.threads:
-                for step in self.steps(thread):
-                    for one in step.accesses:
-                        if one.is_store and one.space == "shared" and one.value == number:
-                            key = (one.at, self._linear(one.thread), one.element)
-                            if self.tape.provenance.stored.get(key) is None:
-                                return Cause(
-                                    "constant", one.line, thread, place=self.place(one),
-                                    value=number, is_tried=False,
-                                )  # fmt: skip
+        numbers = sorted(_constants(formula) - _constants(goal))
+        stored = sorted(self.tape.provenance.stored.items(), key=lambda one: one[0])
+        for at, linear, element in [key for key, form in stored if form is None and numbers]:
+            event = self.tape.events[at]
+            assert event.addresses is not None
+            address = event.addresses[event.lanes.index(linear % 32)] + element * event.row.bytes
+            place = self.tape.arrays.at(address)
+            if place is None or place.space != "shared":
+                continue
+            thread = self._named((event.block, linear))
+            one = self._access_at(thread, at, address)
+            if one is not None and one.value in numbers:
+                return Cause(
+                    "constant", one.line, thread, place=self.place(one), value=one.value,
+                    is_tried=False,
+                )  # fmt: skip
         return None
 
     # ---- in words of the source
@@ -1227,6 +1364,8 @@ def _renamed_atom(atom: Atom, names: Mapping[str, str]) -> Atom:
 
 
 def _element(array: str, index: Any) -> str:
+    if index is None:
+        return array
     indices = index if isinstance(index, tuple) else (index,)
     return array + "".join(f"[{one}]" for one in indices)
 
@@ -1238,7 +1377,7 @@ def _is_plain(value: Any) -> bool:
 def faults(tape: Tape) -> tuple[Finding, ...]:
     """Return the findings of a tape but for cells that nobody stores: these are wrong cells here.
     """
-    return tuple(one for one in tape.findings if one.kind != "unwritten")
+    return tuple(one for one in tape.recording.report.findings if one.kind != "unwritten")
 
 
 def _weight(findings: Iterable[Finding]) -> int:

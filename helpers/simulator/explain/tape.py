@@ -9,7 +9,7 @@ print(tape.cell("P", 1))    # P[1] = N[0]*filter[0] + N[1]*filter[1] + N[2]*filt
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -75,7 +75,7 @@ class Tape:
             "last ones are here. Launch fewer or smaller blocks, or name the blocks to record"
         )
 
-    @property
+    @cached_property
     def blocks(self) -> list[Extents]:
         """The blocks that were recorded, in the order in which they ran."""
         return [self.extents_of(k) for k in dict.fromkeys(e.block for e in self.events)]
@@ -92,17 +92,22 @@ class Tape:
         return list(self.recording.events())
 
     @cached_property
-    def _entries(self) -> dict[tuple[int, int], list[tuple[Event, int]]]:
-        found: dict[tuple[int, int], list[tuple[Event, int]]] = {}
+    def _events_of(self) -> dict[tuple[int, int], list[Event]]:
+        """The events of each warp, by block and warp."""
+        found: dict[tuple[int, int], list[Event]] = {}
         for event in self.events:
-            first = event.warp * 32
-            for k, lane in enumerate(event.lanes):
-                key = event.block, first + lane
-                if key in found:
-                    found[key].append((event, k))
-                else:
-                    found[key] = [(event, k)]
+            found.setdefault((event.block, event.warp), []).append(event)
         return found
+
+    def _entries(self, block: int, thread: int) -> list[tuple[Event, int]]:
+        """Return the events of a thread, each with its lane's place in it."""
+        warp, lane = divmod(thread, 32)
+        events = self._events_of.get((block, warp), ())
+        return [(one, one.lanes.index(lane)) for one in events if lane in one.lanes]
+
+    @property
+    def _logs_of_all(self) -> Iterator[ThreadLog]:
+        return (self.log(block, thread) for block in self.blocks for thread in self.threads)
 
     def thread(self, block: Extents, thread: Extents) -> list[Step]:
         """Return what a thread did, line by line. block, thread: triples (x, y, z), or fewer
@@ -125,7 +130,7 @@ class Tape:
                 self.arrays,
                 self.extents_of(b),
                 self.thread_of(t),
-                self._entries.get((b, t), []),
+                self._entries(b, t),
             )
         return self._logs[b, t]
 
@@ -151,8 +156,8 @@ class Tape:
         """Return the accesses of all recorded threads, in the order of the launch."""
         found = [
             access
-            for b, t in self._entries
-            for step in self.log(self.extents_of(b), self.thread_of(t)).steps
+            for log in self._logs_of_all
+            for step in log.steps
             for access in step.accesses
         ]
         return sorted(found, key=lambda one: (one.at, one.thread[::-1], one.element))
@@ -162,8 +167,8 @@ class Tape:
         before the step: each time that a recorded thread comes to it.
         """
         found = []
-        for b, t in self._entries:
-            for step in self.log(self.extents_of(b), self.thread_of(t)).steps:
+        for log in self._logs_of_all:
+            for step in log.steps:
                 for one in step.decisions:
                     if one.pc == decision.pc and _agrees(step.before, values):
                         found.append(Turn.of(step, one))

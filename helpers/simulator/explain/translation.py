@@ -27,6 +27,7 @@ from .variables import DebugVariables, LocatedVariable, Register, Where
 SLOT = np.dtype([("operand", "<i4"), ("bytes", "<u4")])
 _APPROXIMATIONS = {"copysign", "ex2", "lg2", "sin", "cos", "tanh"}
 _DEBUG_LABELS = ("$L__tmp", "$L__func_")
+BY_ADDRESS = -(2**31)  # the target of a call of a function by its address
 _WITH_ADDRESSES = ("ld", "ldu", "st")
 
 

@@ -243,11 +243,12 @@ def of_frame(frame: Frame, names: Sequence[str]) -> str:
 _VERBS = {"r": ("reads", "has read"), "w": ("writes", "has written")}
 
 
-def of_race(race: Race, names: Sequence[str]) -> str:
-    """Return a race in a replay: who does what, in which line, and what keeps no order."""
+def of_race(race: Race, names: Sequence[str], cell_text: str) -> str:
+    """Return a race in a replay: who does what, in which line, and what keeps no order. cell_text:
+    the cell, as a program writes it.
+    """
     line, other_line = race.lines
     kind, other_kind = race.kinds
-    cell_text = f"{race.array}[{race.cell}]"
     me, other = names[race.thread], names[race.other]
     first = f"Line {line}: thread {me} {_VERBS[kind][0]} {cell_text}."
     if race.is_later:
@@ -362,7 +363,8 @@ def _output(story: Story, cell_number: int | None = None) -> str:
 def _subjects(story: Story) -> Iterator[tuple[str, bool]]:
     """Yield what is wrong, in words, and whether it is many: the pattern, then one cell."""
     wrong = story.wrong
-    if wrong is not None and wrong.count > 1 and (wrong.conditions or wrong.is_all):
+    is_said = wrong is not None and (wrong.conditions or wrong.is_all)
+    if wrong is not None and is_said and wrong.count > 1 and story.are_alike:
         text = which(wrong, story.output)
         yield text[0].upper() + text[1:], True
     yield _output(story), False
@@ -395,7 +397,7 @@ def _of_decision(story: Story, cause: Cause) -> Iterator[str]:
 def _fault(story: Story, subject: str, are_many: bool) -> str:
     """Return what is wrong with some cells: "P[4] lacks N[3]*filter[0]"."""
     if story.is_unwritten:
-        text = subject if subject.startswith(story.output) else subject[0].lower() + subject[1:]
+        text = subject[0].lower() + subject[1:] if are_many else subject
         return f"No thread stores {text}"
     if story.missing and not story.surplus:
         return f"{subject} {'lack' if are_many else 'lacks'} " + _term_words(
@@ -457,9 +459,9 @@ def _of_idle(story: Story, cause: Cause) -> Iterator[str]:
     choice = cause.choice
     assert choice is not None
     for values in dict.fromkeys((_with(choice.values), "")):
-        for subject, _ in _subjects(story):
+        for subject, are_many in _subjects(story):
             yield (
-                f"{_fault(story, subject, False)}: line {cause.line}, `{choice.condition}` is "
+                f"{_fault(story, subject, are_many)}: line {cause.line}, `{choice.condition}` is "
                 f"{_truth(choice)}{values}."
             )
 
@@ -693,6 +695,19 @@ def how_many(wrong: int, total: int) -> str:
 def orders(count: int) -> list[tuple[str, str]]:
     """Return the names of the orders of a replay, and which threads run ahead in each."""
     return [("A", "as the threads ran"), ("B", "another order")][:count]
+
+
+def of_lines_that_race(name: str, line: int, other_line: int) -> str:
+    """Return the title of a replay with a race."""
+    low, high = sorted((line, other_line))
+    if low == high:
+        return f"A race in {name}: nothing orders the threads in line {low}"
+    return f"A race in {name}: nothing orders lines {low} and {high}"
+
+
+def of_threads(name: str) -> str:
+    """Return the title of a replay in which nothing was found."""
+    return f"What the threads of {name} do"
 
 
 def of_launch(name: str, block: tuple[int, int, int]) -> str:

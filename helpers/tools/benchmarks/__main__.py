@@ -1,14 +1,15 @@
 """Recorded benchmarks of the kernels on a GPU.
 
-    python -m helpers.tools.benchmarks conv1d | conv2d | tensor | known | lenet
+    python -m helpers.tools.benchmarks conv1d | conv2d | tensor | known | products | lenet
         [--max-n N] [--budget-s S]
 
 ``conv1d`` times each 1D convolution kernel with cold and with hot caches, for filters of 3 to 31
 and up to 10^9 cells, beside the driver's own device-to-device copy, which moves as many bytes and
 computes nothing (the measure of "copy speed"). ``conv2d`` times every kernel of the convolution
 layer, see `layer_benchmark`; ``tensor`` the layers on tensor cores beside cuDNN and copies, see
-`tensor_benchmark`; ``known`` layers of well-known networks, see `known_layers`; ``lenet`` the whole
-network beside PyTorch, see `network_benchmark`.
+`tensor_benchmark`; ``known`` layers of well-known networks, see `known_layers`; ``products``
+products of matrices beside cuBLAS, see `product_benchmark`; ``lenet`` the whole network beside
+PyTorch, see `network_benchmark`.
 
 All are checked before they are timed, write a record by ``helpers.bench.results`` and print a
 table. Without a GPU, they print the recorded run.
@@ -41,7 +42,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--budget-s",
         type=float,
         help="seconds for each timing (default: conv1d 0.3, conv2d 0.2, tensor and known 0.05, "
-        "lenet 0.1)",
+        "products 0.5, lenet 0.1)",
     )
     options = parser.parse_args(argv)
     if options.budget_s is None:
@@ -100,6 +101,9 @@ _BENCHMARKS = {
         lambda one, options: one.KnownLayers(budget_s=options.budget_s).measure(),
         0.05,
         lambda one: (one.tensor_benchmark.table, one.shares, one.tensor_benchmark.summary),
+    ),
+    "products": _Benchmark(
+        "product_benchmark", lambda one, options: one.measure(options.budget_s), 0.5
     ),
     "lenet": _Benchmark(
         "network_benchmark",

@@ -32,9 +32,6 @@ RIGHT = (
 
 WRONG = (
     wrong("the stub", "weight 0", file="stub.cu", status="not_begun"),
-    wrong("7 written into the kernel", "7 weights only", (TAP, "(threadIdx.x + j) % 7")),
-    wrong("no end", "begins again", (TAP, "threadIdx.x + j"), status="finding"),
-    wrong("it stays where it is", "same weight", (TAP, "threadIdx.x % FILTER_WIDTH")),
     wrong(
         "the block in place of the thread",
         "same weight",
@@ -42,15 +39,4 @@ WRONG = (
         status="budget",
     ),
     wrong("the order of conv1d_constant", "same weight", (TAP, "j"), status="budget"),
-    wrong(
-        "a step of FILTER_WIDTH",
-        "same weight",
-        (TAP, "(threadIdx.x + FILTER_WIDTH * j) % FILTER_WIDTH"),
-    ),
-    wrong(
-        "the last weight is left out",
-        "taken twice",
-        (TAP, "(threadIdx.x + j) % (FILTER_WIDTH - 1)"),
-    ),
-    wrong("the filter is flipped", "flipped", ("filter[tap]", "filter[FILTER_WIDTH - 1 - tap]")),
 )

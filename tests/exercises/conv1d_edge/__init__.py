@@ -23,43 +23,6 @@ WRONG = (
         status="budget",
     ),
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
-    wrong("cells outside count as 0", "cell -1 must count as N[0]", file="wrong_zeros.cu"),
-    wrong(
-        "only the left end",
-        "at the right end",
-        ("min(max(i - 1 + j, 0), n - 1)", "max(i - 1 + j, 0)"),
-        ("sum += N", "if (cell < n) sum += N"),
-    ),
-    wrong(
-        "only the right end",
-        "at the left end",
-        ("min(max(i - 1 + j, 0), n - 1)", "min(i - 1 + j, n - 1)"),
-        ("sum += N", "if (cell >= 0) sum += N"),
-    ),
-    wrong(
-        "one end is read outside",
-        "out-of-bounds",
-        ("min(max(i - 1 + j, 0), n - 1)", "max(i - 1 + j, 0)"),
-        status="finding",
-    ),
-    wrong("the second cell is repeated", "second cell", file="wrong_reflect.cu"),
-    wrong(
-        "min and max exchanged",
-        "are min and max exchanged",
-        ("min(max(i - 1 + j, 0), n - 1)", "max(min(i - 1 + j, 0), n - 1)"),
-    ),
-    wrong(
-        "the last cell one too far",
-        "off by one",
-        ("min(max(i - 1 + j, 0), n - 1)", "min(max(i - 1 + j, 0), n)"),
-        status="finding",
-    ),
-    wrong("a ring", "like a ring", ("min(max(i - 1 + j, 0), n - 1)", "(i - 1 + j + n) % n")),
-    wrong(
-        "the last cell to the left of the first",
-        "Only the ends are wrong",
-        ("min(max(i - 1 + j, 0), n - 1)", "i + j == 0 ? n - 1 : min(i - 1 + j, n - 1)"),
-    ),
     wrong(
         "half precision inside",
         "of",
@@ -76,12 +39,6 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong(
-        "weights written into the kernel",
-        "do not write them down",
-        ("filter[j]", "(j == 0 ? 1.0f : j == 1 ? 2.0f : 4.0f)"),
-    ),
-    wrong("the filter is flipped", "flipped", ("filter[j]", "filter[2 - j]")),
     wrong("nothing is written", "nothing is written", ("P[i] = sum", "if (n < 0) P[i] = sum")),
     wrong(
         "the sums go into the input",
@@ -90,7 +47,6 @@ WRONG = (
         status="finding",
     ),
     wrong("a NaN is computed", "a nan was computed", ("P[i] = sum", "P[i] = sum / (sum - sum)")),
-    wrong("the last cell is not written", "never written", ("if (i < n)", "if (i < n - 1)")),
     wrong(
         "a fourth load",
         "4 loads of n per output",
@@ -110,6 +66,4 @@ WRONG = (
         ("P[i] = sum;", "P[i] = sum"),
         status="compile",
     ),
-    wrong("clamped to 1", "only the ends are wrong", ("i - 1 + j, 0)", "i - 1 + j, 1)")),
-    wrong("blocks of 256, whatever they are", "is blockDim.x", ("blockDim.x", "256")),
 )

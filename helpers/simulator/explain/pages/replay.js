@@ -190,7 +190,7 @@ const start = (root, T) => {
       draw(g, 'path', { d: `M${from}L${a.k === 'r' ? to : turn(h, 0)}`, style: `stroke:var(--${color});fill:none;stroke-width:${hot ? 3.2 : a.k === 'r' ? 1.5 : 2.6}` + (later ? ';stroke-dasharray:5 4' : '') });
       if (a.k === 'r') draw(g, 'polyline', { points: [turn(h, 4), to, turn(h, -4)].join(' '), style: `fill:none;stroke:var(--${color});stroke-width:2` });
       else draw(g, 'polygon', { points: [to, turn(h + 3, 5), turn(h + 3, -5)].join(' '), style: `fill:var(--${color})` });
-      if (hot) draw(g, 'text', { x: (from[0] * 2 + to[0]) / 3, y: (from[1] * 2 + to[1]) / 3 + 4, style: 'fill:var(--red)' }, `line ${a.l}` + (later ? ', later' : ''));
+      if (hot) draw(g, 'text', { x: (from[0] * 2 + to[0]) / 3 + 28, y: (from[1] * 2 + to[1]) / 3 + 4, style: 'fill:var(--red)' }, `line ${a.l}` + (later ? ', later' : ''));
     };
     for (const a of s.acc) if (!many || a.t === me) one(a, false);
     if (pair) {

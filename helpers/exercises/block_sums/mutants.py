@@ -1,0 +1,60 @@
+"""The mistakes of block_sums."""
+
+from helpers.exercises.kit import mutant
+
+WAIT = "        __syncwarp();\n"
+STEP = "if (t < stride) s[t] += s[t + stride];\n        __syncwarp();"
+
+WITHIN_WARP = (
+    "Both threads belong to one warp, and since Volta its lanes need not march in step: a "
+    "__syncwarp() is missing between the write and the read. In the same line they race as well: "
+    "let only lanes below `stride` add, or read into a variable, wait, and then write."
+)
+BRANCH = (
+    "__syncwarp() names all 32 lanes, and some of them go round it: it stands in a branch that "
+    "they do not take. Put it behind the branch."
+)
+
+MUTANTS = (
+    mutant(
+        "Only every second number is in the sum: the last step has stride 1.",
+        ("stride >= 1", "stride >= 2"),
+    ),
+    mutant(
+        "Half of the numbers are not in the sum: behind stride 32 comes stride 16.",
+        ("int stride = 16", "int stride = 8"),
+    ),
+    mutant(
+        "Half of the numbers are missing: the first step has stride 128.",
+        ("stride = 128", "stride = 64"),
+    ),
+    mutant(
+        "Of 64 numbers the second 32 are missing: the step with stride 32 is left out.",
+        ("stride >= 32", "stride > 32"),
+    ),
+    mutant("Only the first warp's numbers are in the sum.", ("int stride = 128", "int stride = 0")),
+    mutant(
+        "The sums are those of the first numbers alone.",
+        ("== 0) sums[blockIdx.x] = s[0]", "== 0) sums[blockIdx.x] = N[i]"),
+    ),
+    mutant(
+        WITHIN_WARP,
+        (WAIT, ""),
+        ("if (t < stride) s[t] += s[t + stride];\n    }", "s[t] += s[t + stride];\n    }"),
+    ),
+    mutant(WITHIN_WARP, (WAIT, "")),
+    mutant(WITHIN_WARP, (STEP, "s[t] += s[t + stride];\n        __syncwarp();")),
+    mutant(
+        BRANCH,
+        (
+            STEP,
+            "if (t < stride) {\n            s[t] += s[t + stride];\n"
+            "            __syncwarp();\n        }",
+        ),
+    ),
+    mutant(
+        "__syncthreads() waits for all 256 threads, and 224 of them are not in this branch: take "
+        "__syncwarp().",
+        ("__syncwarp()", "__syncthreads()"),
+    ),
+)
