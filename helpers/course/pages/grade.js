@@ -180,6 +180,7 @@ function decide(more) {
   for (const name of names) { // shown at once; the answer brings its line
     latest.set(name, { ...decision(name), ...more, who: who.value, at: "" });
   }
+  if (more.comment && !bank.includes(more.comment)) bank = [more.comment, ...bank];
   show();
   sendDecision(one);
 }
