@@ -384,13 +384,16 @@ def _run_override(given) -> int:
     told = {name: value for name, value in told.items() if value is not None}
     if not told:
         raise CourseError("nothing is decided: give --points, --comment, --request or --days")
+    if not given.exercise and set(told) != {"days"}:
+        raise CourseError(
+            f"--{next(iter(told))} needs the name of an exercise, a figure or a kind of text; "
+            "--days alone is for a whole lab"
+        )
     if "points" in told:
-        if not given.exercise:
-            raise CourseError("--points needs the name of an exercise, a figure or a kind of text")
         gradebook.check_points(given.exercise, told["points"], most)
     if "days" in told and not 0 <= given.days < math.inf:
         raise CourseError(f"--days must be 0 or more, got {given.days:g}")
-    one = decisions.changed(given.grades, key, **told)
+    one = decisions.changed(decisions.load(given.grades), key, **told)
     (made,) = decisions.decide(given.grades, [one], given.who)
     print(f"{made.student} {made.lab} {made.of}: points {made.points}, days {made.days}, "
           f"{made.comment!r}")
@@ -480,14 +483,13 @@ def _run_export(given) -> int:
 
     if given.nbgrader:
         count = export.nbgrader(given.grades, given.nbgrader)
-        print(f"wrote {quantity(count, 'score')} into {given.nbgrader}")
-        return 0
-    if given.gradescope:
+        text = f"wrote {quantity(count, 'score')} into {given.nbgrader}\n"
+    elif given.gradescope:
         text = export.gradescope(given.grades, given.gradescope)
     else:
         table = export.canvas if given.canvas else export.moodle if given.moodle else export.csv
         text = table(given.grades)
-    if given.to:
+    if given.to and not given.nbgrader:
         texts.write(given.to, text)
     else:
         print(text, end="")

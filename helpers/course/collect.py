@@ -36,6 +36,7 @@ MOST_NESTED = 3  # zips in zips
 _PICTURES = (".png", ".svg")
 _KEPT = (".ipynb", ".zip", *_PICTURES)
 _TIMESTAMP = "timestamp.txt"  # nbgrader's, beside a notebook
+_READ = "Notebooks are read, and PNG and SVG pictures that lie in a notebook's folder"
 _OF_SYSTEM = ("__MACOSX", ".ipynb_checkpoints", ".git", ".DS_Store")  # nobody misses these
 
 # Anna Berg_1234567_assignsubmission_file_/lab.ipynb, or without folders ..._file_lab.ipynb
@@ -51,7 +52,8 @@ _CANVAS = re.compile(
 @dataclass(frozen=True)
 class Handed:
     """A notebook that a student handed in for a lab, or a folder of that lab without any. lab: a
-    folder's name or number, "" where only the cells can tell; at: when, None where nobody knows.
+    folder's name or number, "" where only the cells can tell; at: when, None where nobody knows;
+    figures: the paths of pictures; name: the notebook's path in the student's folder.
     """
 
     student: str
@@ -59,6 +61,7 @@ class Handed:
     notebook: Path | None
     at: datetime | None
     figures: tuple[str, ...] = ()
+    name: str = ""
 
 
 @dataclass
@@ -187,8 +190,7 @@ class Collection:
         student, others, count = place.name, list[str](), 0
         for folder, time in self._opened(place):
             seen, pictures = set(), dict[Path, tuple[str, ...]]()
-            beside: dict[str, list[Path]] = {}  # by the folder in the student's: no notebooks
-            with_notebook = set()
+            beside: list[Path] = []
             for path in self._below(folder, student):
                 inside = path.relative_to(folder)
                 if any(part.startswith((".", "__MACOSX")) for part in inside.parts):
@@ -203,33 +205,23 @@ class Collection:
                     if path.is_file() and path.name != _TIMESTAMP:
                         others.append(str(inside))
                         if path.suffix.lower() != ".zip":
-                            beside.setdefault(_first(inside), []).append(path)
+                            beside.append(path)
                 elif len(inside.parts) > MOST_DEEP:
                     self.remarks.append(f"{student}: {inside} lies in too many folders; left out")
                 else:
                     parts = [lab_of(part, self.known) for part in reversed(inside.parts)]
                     lab = next(filter(None, parts), "")
                     seen.add(lab)
-                    with_notebook.add(_first(inside))
                     count += 1
                     stamp = folder / inside.parts[0] / _TIMESTAMP
                     at = self._time(student, path, stamp, time) if place.is_timed else None
                     if path.parent not in pictures:
                         pictures[path.parent] = self._figures(path.parent, folder)
-                    yield Handed(student, lab, path, at, pictures[path.parent])
+                    yield Handed(student, lab, path, at, pictures[path.parent], str(inside))
             shown = {Path(one) for of in pictures.values() for one in of}
-            for first, files in beside.items() if count else ():
-                lost = [
-                    str(path.relative_to(folder))
-                    for path in files
-                    if path not in shown
-                    and (first not in with_notebook or path.suffix.lower() in _PICTURES)
-                ]
-                if lost:
-                    self.remarks.append(
-                        f"{student}: not used, because no notebook lies there: "
-                        f"{texts.first_of(lost, 3)}"
-                    )
+            lost = [str(path.relative_to(folder)) for path in beside if path not in shown]
+            if lost and count:
+                self.remarks.append(f"{student}: not used: {texts.first_of(lost, 3)}. {_READ}")
             for path in sorted(folder.iterdir()):
                 lab = lab_of(path.name, self.known) if path.is_dir() else ""
                 if lab and lab not in seen and not path.is_symlink():
@@ -323,11 +315,16 @@ class Collection:
         """Unpack the notebooks, pictures and zips of a zip, and leave out what is no plain file of
         a plain size.
         """
+        lost = []
         try:
             with zipfile.ZipFile(archive) as file:
                 for entry in file.infolist():
                     place = None if entry.is_dir() else _place(_name_of(entry))
-                    if place is not None:
+                    if place is None or place.name == _TIMESTAMP:
+                        continue
+                    if not is_kept(place.name):
+                        lost.append(str(place))
+                    else:
                         budget.files -= 1
                         if budget.files < 0:
                             raise ValueError("there are too many files; the others are left out")
@@ -338,6 +335,8 @@ class Collection:
                             self.remarks.append(f"{whose}: {place} is left out: {said}")
         except Exception as error:  # so may a damaged zip
             self.remarks.append(f"{whose} cannot be unpacked: {error or type(error).__name__}")
+        if lost:
+            self.remarks.append(f"{whose}: not used: {texts.first_of(lost, 3)}. {_READ}")
 
     def _unpack_one(
         self, file: zipfile.ZipFile, entry: zipfile.ZipInfo, to: Path, budget: _Budget
@@ -383,11 +382,6 @@ class _Budget:
     files: int = MOST_FILES
 
 
-def _first(inside: Path) -> str:
-    """Return the first folder of a path in a student's folder, "" for a file right there."""
-    return inside.parts[0] if len(inside.parts) > 1 else ""
-
-
 def is_kept(name: str) -> bool:
     """Return whether a file of this name is read: a notebook, a picture or a zip."""
     return name.lower().endswith(_KEPT)
@@ -420,7 +414,7 @@ def time_of_nbgrader(words: str) -> datetime | None:
 
 
 def _place(name: str) -> Path | None:
-    """Return where a file of a zip goes, below a folder; None for what nobody needs."""
+    """Return where a file of a zip goes, below a folder; None for what nobody misses."""
     parts = [
         part
         for part in PurePosixPath(texts.clean(name).replace("\\", "/")).parts
@@ -428,7 +422,7 @@ def _place(name: str) -> Path | None:
     ]
     if not parts or any(part.startswith((".", "__MACOSX")) for part in parts):
         return None
-    return Path(*parts) if is_kept(parts[-1]) else None
+    return Path(*parts)
 
 
 def _name_of(entry: zipfile.ZipInfo) -> str:

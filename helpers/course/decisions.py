@@ -61,6 +61,8 @@ class Decision:
         return self.student, self.lab, self.of
 
 
+# By path: the lines that were read, and what they say. A page reads them with each key.
+_read: dict[Path, tuple[bytes, tuple[Decision, ...]]] = {}
 _FIELDS = {one.name for one in fields(Decision)} - {"line"}
 
 
@@ -82,8 +84,14 @@ def history(folder: Path) -> list[Decision]:
         data = path.read_bytes() if path.exists() else b""
     except OSError as error:
         raise grades.GradesError(f"{path} cannot be read ({error.strerror})") from None
-    made = []
-    for number, line in enumerate(data.split(b"\n")[:-1], 1):  # a last line without an end is none
+    data = data[: data.rfind(b"\n") + 1]  # a last line without an end is none
+    known, before = _read.get(path, (b"", ()))
+    if not data.startswith(known):  # somebody has mended a line
+        known, before = b"", ()
+    made = list(before)
+    rest = data[len(known) :].split(b"\n")
+    for place, line in enumerate(rest[:-1]):
+        number = known.count(b"\n") + place + 1
         if not line:
             continue  # behind a line that was cut short
         try:
@@ -91,11 +99,12 @@ def history(folder: Path) -> list[Decision]:
             given["items"] = tuple(given.get("items", ()))
             made.append(Decision(**given, line=number))
         except (ValueError, TypeError, AttributeError) as error:
-            if data.split(b"\n")[number : number + 1] == [b""]:
+            if not rest[place + 1]:
                 continue  # cut short: its program was killed, and nobody was told that it is kept
             raise grades.GradesError(
                 f"{path}, line {number} is no decision: {error}. Mend the line, or delete it"
             ) from None
+    _read[path] = data, tuple(made)
     return made
 
 
@@ -155,12 +164,16 @@ def undo(folder: Path, who: str) -> list[Decision]:
                 acts.append(one.act)
     if not acts:
         raise grades.GradesError(f"{who} has nothing to undo")
-    mine = [one for one in every if one.act == acts[-1]]
-    back = []
-    for one in mine:
-        earlier = [other for other in every if other.key == one.key and other.line < one.line]
-        back.append(earlier[-1] if earlier else replace(_empty(one.key), withdrawn=True))
-    return decide(folder, back, who, {one.key: one.line for one in mine}, acts[-1])
+    back, seen = [], {}
+    for one in every:
+        if one.act == acts[-1]:
+            others = [other for other in every if other.key == one.key]
+            earlier = [other for other in others if other.line < one.line]
+            if any(other.who != who for other in others if other.line > one.line):
+                raise Changed(others[-1])
+            back.append(earlier[-1] if earlier else replace(_empty(one.key), withdrawn=True))
+            seen[one.key] = others[-1].line  # what follows is undone, or of this grader
+    return decide(folder, back, who, seen, acts[-1])
 
 
 def withdraw(folder: Path, key: Key, who: str = "") -> None:
@@ -170,9 +183,11 @@ def withdraw(folder: Path, key: Key, who: str = "") -> None:
     decide(folder, [replace(_empty(key), withdrawn=True)], who)
 
 
-def changed(folder: Path, key: Key, **more: Any) -> Decision:
-    """Return the decision about something with other values; the rest stays as it was decided."""
-    return replace(load(folder).get(key, _empty(key)), **more)
+def changed(known: Mapping[Key, Decision], key: Key, **more: Any) -> Decision:
+    """Return the decision about something with other values; the rest stays as it was decided.
+    known: what `load` returns.
+    """
+    return replace(known.get(key, _empty(key)), **more)
 
 
 def user() -> str:

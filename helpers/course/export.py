@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers import labs
 from helpers.course import gradebook, grades, texts
 from helpers.course.gradebook import Account, Extra, Gradebook, Row
 
@@ -127,7 +126,7 @@ def _feedback(book: Gradebook, account: Account, lab: str) -> str:
     if book.policy.lab(lab).held:
         return ""
     rows = [row for row in account.rows if row.lab == lab]
-    parts = [f"{row.exercise}: {row.status}" for row in rows]
+    parts = [f"{row.exercise}: {gradebook.WORDS[row.status]}" for row in rows]
     if all(row.status == gradebook.MISSING for row in rows):
         parts = ["not handed in"]
     extras = [one for one in account.extras if one.lab == lab]
@@ -158,19 +157,28 @@ def _cell(value: Any) -> Any:
     return "" if value is None else value
 
 
-def gradescope(folder: Path, student: str) -> str:
-    """Return results.json for one student. Raises grades.GradesError where nothing of that student
-    is there.
+def gradescope(folder: Path, student: str, lab: str = "") -> str:
+    """Return results.json for one student. lab: the number of a lab, for nothing of other ones.
+    Raises grades.GradesError where nothing of that student is there.
     """
     book = gradebook.read(folder)
     account = book.account(student)
     mine = [
-        {**row.shown, "points": row.points, "maximum": row.maximum, "comment": row.comment}
-        for row in account.rows
-        if row.result is not None and not book.policy.lab(row.lab).held
+        one
+        for one in account.all
+        if lab in ("", one.lab) and not book.policy.lab(one.lab).held
     ]
-    extras = [one for one in account.extras if not book.policy.lab(one.lab).held]
-    return json.dumps(gradescope_results(mine, extras), indent=1) + "\n"
+    tests = [_test_of_row(one) if isinstance(one, Row) else _test_of_extra(one) for one in mine]
+    seconds = sum((one.result or {}).get("seconds") or 0 for one in mine if isinstance(one, Row))
+    made = {
+        "output": "Each exercise was compiled from the text of its cell; nothing "
+        "else of the notebook was run.",
+        "execution_time": round(seconds, 1),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": tests,
+    }
+    return json.dumps(made, indent=1) + "\n"
 
 
 def words(result: Mapping[str, Any]) -> str:
@@ -180,54 +188,40 @@ def words(result: Mapping[str, Any]) -> str:
     return "\n".join(filter(None, [*result["messages"], *more]))
 
 
-def gradescope_results(
-    results: Sequence[Mapping[str, Any]], extras: Sequence[Extra] = ()
-) -> dict[str, Any]:
-    """Return results in the form that Gradescope documents: a test for each exercise, and one for
-    each figure or text that people grade.
-    """
-    tests = []
-    for result in results:
-        text = words(result)
-        graded = result["status"] != "not_graded"
-        tests.append(
-            {
-                "score": float(result["points"] or 0.0),
-                "max_score": float(result["maximum"]),
-                "status": "passed" if result["status"] == "pass" else "failed",
-                "name": f"{labs.number(result['lab'])} {result['exercise']}",
-                "output": text[:20_000]
-                if graded
-                else f"This exercise could not be graded: {text[:2_000]}",
-                "output_format": "text",
-                "visibility": "visible",
-                "extra_data": {
-                    "status": result["status"],
-                    "counters": result["counters"],
-                    "box": result["box"],
-                },
-            }
-        )
-    for one in extras:
-        said = one.comment or ("not graded yet" if one.points is None else "")
-        tests.append(
-            {"score": float(one.points or 0.0), "max_score": float(one.maximum),
-             "name": f"{one.lab} {one.what}", "output": said[:20_000], "output_format": "text",
-             "visibility": "visible"}
-        )  # fmt: skip
+def _test_of_row(row: Row) -> dict[str, Any]:
+    """Return an exercise in the form that Gradescope documents."""
+    result = row.shown
+    text = words({**result, "comment": row.comment}) if result else row.comment
+    said = f"{gradebook.WORDS[row.status]}\n" if row.points is None or not result else ""
     return {
-        "output": "Each exercise was compiled from the text of its cell; nothing "
-        "else of the notebook was run.",
-        "execution_time": round(sum(r.get("seconds") or 0 for r in results), 1),
+        "score": float(row.points or 0.0),
+        "max_score": float(row.maximum),
+        "status": "passed" if row.status == "pass" else "failed",
+        "name": f"{row.lab} {row.exercise}",
+        "output": (said + text)[:20_000].strip(),
+        "output_format": "text",
         "visibility": "visible",
-        "stdout_visibility": "hidden",
-        "tests": tests,
+        "extra_data": {
+            "status": row.status,
+            "counters": result.get("counters", {}),
+            "box": result.get("box", ""),
+        },
     }
 
 
+def _test_of_extra(one: Extra) -> dict[str, Any]:
+    """Return a figure or a text that people grade, in the form that Gradescope documents."""
+    said = one.comment or ("not graded yet" if one.points is None else "")
+    return {
+        "score": float(one.points or 0.0), "max_score": float(one.maximum),
+        "name": f"{one.lab} {one.what}", "output": said[:20_000], "output_format": "text",
+        "visibility": "visible",
+    }  # fmt: skip
+
+
 def nbgrader(folder: Path, database: str) -> int:
-    """Put the points of exercises into nbgrader's gradebook, as the score of the cell that has the
-    exercise's name; how many. It has no cells for figures and texts.
+    """Put points into nbgrader's gradebook; how many. Those of an exercise are the score of the
+    cell that has its name. A figure or a text gets a cell in the gradebook alone.
 
     The assignment is the lab. Its cells come from `release --nbgrader` and nbgrader's own
     generate_assignment. Raises grades.GradesError where nbgrader is missing, or does not know an
@@ -248,33 +242,55 @@ def nbgrader(folder: Path, database: str) -> int:
         )
     written = 0
     counted = gradebook.read(folder)
-    every = [
-        row
-        for one in counted.students
-        for row in one.rows
-        if not counted.policy.lab(row.lab).held
-    ]
     with Database(address) as book:
-        for row in every:
-            result = row.result
-            if result is None or row.points is None:
-                continue
-            place = row.exercise, result.get("notebook_name") or result["lab"], result["lab"]
-            try:
-                grade = book.find_grade(*place, row.student)
-            except MissingEntry:
+        for account in counted.students:
+            places = {}  # by the lab's number: the notebook and the assignment, which is the lab
+            for row in account.rows:
+                result = row.result
+                if result is None or counted.policy.lab(row.lab).held:
+                    continue
                 lab = result["lab"]
-                raise grades.GradesError(
-                    f"the gradebook has no cell {row.exercise!r} of {row.student} in {lab}: "
-                    f"run nbgrader generate_assignment {lab} and nbgrader autograde {lab} first"
-                ) from None
-            # What an instructor types in nbgrader, manual_score and manual_comment, goes before
-            # these, and stays.
-            grade.auto_score, grade.needs_manual_grade = float(row.points), False
-            comment = book.find_comment(*place, row.student)
-            # nbgrader's feedback page shows it by way of Markdown.
-            said = words({**row.shown, "comment": row.comment})[:10_000]
-            comment.auto_comment = texts.for_markdown(said)
-            written += 1
+                places[row.lab] = lab, lab
+                if row.points is None:
+                    continue
+                try:
+                    _score_row(book, row, places[row.lab])
+                except MissingEntry:
+                    raise grades.GradesError(
+                        f"the gradebook has no cell {row.exercise!r} of {row.student} in {lab}: "
+                        f"run nbgrader generate_assignment {lab} and nbgrader autograde {lab} first"
+                    ) from None
+                written += 1
+            for extra in account.extras:
+                if extra.maximum and extra.lab in places:
+                    _score_extra(book, extra, places[extra.lab], account.student.student)
+                    written += 1
         book.db.commit()
     return written
+
+
+def _score_row(book: Any, row: Row, place: tuple[str, str]) -> None:
+    """Put an exercise into nbgrader's gradebook. Raises nbgrader's MissingEntry."""
+    grade = book.find_grade(row.exercise, *place, row.student)
+    book.update_or_create_grade_cell(row.exercise, *place, max_score=float(row.maximum))
+    # What an instructor types in nbgrader, manual_score and manual_comment, goes before these, and
+    # stays.
+    grade.auto_score, grade.needs_manual_grade = float(row.points or 0.0), False
+    # nbgrader's feedback page shows it by way of Markdown.
+    said = words({**row.shown, "comment": row.comment})[:10_000]
+    book.find_comment(row.exercise, *place, row.student).auto_comment = texts.for_markdown(said)
+
+
+def _score_extra(book: Any, extra: Extra, place: tuple[str, str], student: str) -> None:
+    """Put a figure or a text, which is no cell of the notebook, into nbgrader's gradebook."""
+    from nbgrader.api import Grade, MissingEntry
+
+    cell = book.update_or_create_grade_cell(
+        extra.what, *place, max_score=float(extra.maximum), cell_type="markdown"
+    )
+    try:
+        grade = book.find_grade(extra.what, *place, student)
+    except MissingEntry:
+        grade = Grade(cell=cell, notebook=book.find_submission_notebook(*place, student))
+        book.db.add(grade)
+    grade.auto_score, grade.needs_manual_grade = float(extra.points or 0.0), False

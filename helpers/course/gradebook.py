@@ -23,6 +23,14 @@ from helpers.course.roster import Names, Student
 
 ROSTER, COURSE, TIMES = ".roster.csv", ".course.toml", ".times.csv"  # copies beside the grades
 MISSING = "missing"  # the status of what was not handed in
+WORDS = {  # of each status, as students read them
+    "pass": "right, within its budget", "budget": "right, over its budget",
+    "wrong": "does not pass", "finding": "a fault was found",
+    "compile": "does not compile", "refused": "no answer, or refused", "time": "took too long",
+    "memory": "took too much memory",
+    "crash": "crashed", "not_begun": "not begun", "not_graded": "not graded",
+    "missing": "not handed in",
+}
 
 
 @dataclass(frozen=True)
@@ -127,9 +135,8 @@ class Account:
 
     @property
     def maximum(self) -> float:
-        """The most that can be had; an exercise that could not be graded is not in it."""
-        graded = sum(row.maximum for row in self.rows if row.points is not None)
-        return graded + sum(one.maximum for one in self.extras)
+        """The most that can be had, the same for all students."""
+        return sum(one.maximum for one in self.all)
 
     @property
     def not_graded(self) -> int:
@@ -271,7 +278,6 @@ def read(folder: Path) -> Gradebook:
         rows = tuple(
             _row(student.student, lab, name, own.get((lab, name)), counts, decided)
             for lab, name in wanted
-            if student.student in names or not listed or (lab, name) in own
         )
         beside = _writing(folder / student.student) if own else {}
         shown = _pictures(folder / student.student, counts) if own else {}
@@ -318,8 +324,7 @@ def _row(
     decided: Mapping[decisions.Key, Decision],
 ) -> Row:
     of_lab = counts.lab(lab)
-    own = result["maximum"] if result is not None else exercises.find(name).points
-    maximum = float(of_lab.points.get(name, own))
+    maximum = float(of_lab.points.get(name, exercises.find(name).points))
     status = result["status"] if result is not None else MISSING
     share_of_points = counts.share_of_points(result) if result is not None else 0.0
     earned = None if status == "not_graded" else share_of_points * maximum

@@ -72,12 +72,14 @@ def write(lab: str, to: Path, course: Path | None = None) -> int:
     """Write the zip for a lab; how many files. course: a course.toml, for points and cases; its
     deadlines are Gradescope's own. Raises release.ReleaseError, policy.PolicyError.
     """
-    if course is not None:
-        policy.read(course)
     places = [p for p in submissions.places() if lab in (p.lab, labs.number(p.lab))]
     if not places:
         raise ReleaseError(f"lab {lab} has no exercise to grade")
     name = places[0].lab
+    counted = [one.number for one in policy.read(course).labs] if course is not None else []
+    if counted and labs.number(name) not in counted:
+        number = labs.number(name)
+        raise ReleaseError(f"{course} has no lab {number}: to count it, write [labs.{number}]")
     files = {
         path: path.relative_to(ROOT).as_posix()
         for part in _FOLDERS

@@ -66,7 +66,7 @@ def _graded(lab: str, submission: Path) -> dict:
             grading.grade(answers, to, plan, ladders=False)
         finally:
             grading.close()
-        made = json.loads(export.gradescope(to, STUDENT))
+        made = json.loads(export.gradescope(to, STUDENT, labs.number(lab)))
         return {**made, "output": "\n".join([made["output"], *remarks])}
 
 

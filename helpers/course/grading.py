@@ -25,8 +25,10 @@ from helpers import exercises, kernel_cells, kernels, labs
 from helpers.course import (
     CourseError,
     box,
+    decisions,
     figures,
     gpu,
+    gradebook,
     grades,
     judge,
     pictures,
@@ -146,6 +148,7 @@ def grade(
         done += 1
         say(done, len(waiting), f"{task.exercise}: {result['status']}")
     counts: dict[str, int] = {}
+    decided = decisions.load(to)
     tried: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for number, answer in enumerate(answers):
         key = by_key.get(number)
@@ -154,7 +157,9 @@ def grade(
         result = _of_answer(answer, known[key] if key else None, plan)
         tried.setdefault((answer.student, answer.lab, answer.exercise), []).append(result)
     for (student, lab, name), results in tried.items():
-        result = _chosen(results, plan.policy)
+        more = decided.get((student, labs.number(lab), ""))
+        counts_as = gradebook.with_days(plan.policy, student, labs.number(lab), more)
+        result = _chosen(results, counts_as)
         counts[result["status"]] = counts.get(result["status"], 0) + 1
         grades.save(grades.place(to, student, lab, name), result)
     _figures(answers, to, plan)

@@ -4,21 +4,19 @@
     pictures.answers(found, expected)                     # by the name of the expected figure
 
 No picture is decoded outside the box. PNGs are shown by a browser as they are; SVGs are made safe
-first. What a picture looks like is found in the box, as a grey image of 24 by 24 points, so that
-copies that were saved again, or have another title, can be shown once.
+first. What a picture looks like is found in the box, as a digest of its pixels below the title, so
+that copies that were saved again, or have another title, are shown once. A thumbnail would not do:
+there one point of a curve makes less of a difference than another resolution.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from helpers.bench import png
 from helpers.course import box, grades, notebooks, svg, texts, wire
@@ -28,9 +26,6 @@ MOST = 60  # pictures of a student's lab
 MOST_BYTES = 8 << 20  # of a picture that is shown
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 _BATCH = 100  # pictures of one job in the box
-_SIDE = 24  # points of a look
-# Two looks are alike if no point differs by more, and all together by no more, of 255.
-_MOST_OFF, _MOST_MEAN = 50, 0.8
 
 
 def of_lab(books: Sequence[Path], files: Sequence[Path], folder: Path) -> list[dict[str, Any]]:
@@ -46,8 +41,14 @@ def of_lab(books: Sequence[Path], files: Sequence[Path], folder: Path) -> list[d
         for cell, tags, kind, data in notebooks.pictures(book):
             rows.append(_kept(f"cell {cell}", (kind, data), [cell, *tags], cell, folder))
     for row in rows:
-        found.setdefault(row["picture"] or row["name"], row)
-    return list(found.values())[:MOST]
+        first = found.setdefault(row["picture"] or row["name"], row)
+        first["names"] = list(dict.fromkeys([*first["names"], *row["names"]]))
+    made = list(found.values())
+    if len(made) > MOST:
+        left = f"{len(made) - MOST + 1:,} more pictures"
+        said = f"of a lab the first {MOST} pictures are kept"
+        made[MOST - 1 :] = [{"name": left, "names": [], "cell": "", "picture": "", "problem": said}]
+    return made
 
 
 def _read(path: Path) -> tuple[str, bytes]:
@@ -97,23 +98,25 @@ def answers(
     found: Iterable[Mapping[str, Any]], expected: Iterable[str]
 ) -> dict[str, list[Mapping[str, Any]]]:
     """Return the pictures by the name of the figure that they answer, in the order of `expected`;
-    under "" those that answer none. A picture answers the figure that is named after its file, its
-    cell, a tag of the cell, or its record.
+    under "" those that answer none. A picture answers each figure that is named after its file, its
+    cell or a tag of the cell; where none is, the one that is named after its record.
     """
     by: dict[str, list[Mapping[str, Any]]] = {name: [] for name in expected}
     wanted = {name.casefold(): name for name in by}
     for one in found:
-        names = [*one["names"], (one.get("claim") or {}).get("name", "")]
-        name = next((wanted[n.casefold()] for n in names if n.casefold() in wanted), "")
-        by.setdefault(name, []).append(one)
+        own = [wanted[name.casefold()] for name in one["names"] if name.casefold() in wanted]
+        recorded = (one.get("claim") or {}).get("name", "").casefold()
+        for name in dict.fromkeys(own or [wanted.get(recorded, "")]):
+            by.setdefault(name, []).append(one)
     return by
 
 
 # ---- what pictures look like ----
 
 
+# The title of a plot stands in the first ninth of its rows, and what is drawn below it.
 _LOOK = """
-import base64, io, warnings
+import base64, hashlib, io, warnings
 from PIL import Image
 Image.MAX_IMAGE_PIXELS = 30_000_000
 warnings.simplefilter("error")
@@ -123,8 +126,9 @@ def look(one):
     try:
         image = Image.open(io.BytesIO(base64.b64decode(one)), formats=["PNG"]).convert("RGBA")
         white = Image.new("RGBA", image.size, "white")
-        small = Image.alpha_composite(white, image).convert("L").resize((SIDE, SIDE), Image.BOX)
-        return small.tobytes().hex()
+        width, height = image.size
+        drawn = Image.alpha_composite(white, image).crop((0, height // 9, width, height))
+        return hashlib.sha256(repr(image.size).encode() + drawn.tobytes()).hexdigest()
     except Exception:
         return ""
 """
@@ -147,13 +151,13 @@ def look_at(folder: Path, level: str, names: Iterable[str]) -> None:
 def _looks(paths: Sequence[Path], level: str) -> list[str]:
     """Return the looks of pictures; "" of one that ends the process that decodes it."""
     job = {
-        "text": _LOOK.replace("SIDE", str(_SIDE)),
+        "text": _LOOK,
         "function": "looks",
         "driver": "pictures",
         "calls": [base64.b64encode(path.read_bytes()).decode("ascii") for path in paths],
     }
     with box.Bench("python", level, box.Limits(cpu_s=60)) as bench:
-        ended = bench.run(wire.pack(job), 8 + len(paths) * (2 * _SIDE * _SIDE + 100) + 1_000)
+        ended = bench.run(wire.pack(job), 1_000 + 200 * len(paths))
     if ended.status != "done" and len(paths) > 1:  # one of them has ended the process
         half = len(paths) // 2
         return [*_looks(paths[:half], level), *_looks(paths[half:], level)]
@@ -161,42 +165,22 @@ def _looks(paths: Sequence[Path], level: str) -> list[str]:
         made = wire.content(ended.answer)[0]["made"] if ended.status == "done" else []
     except wire.UNREADABLE:
         made = []
-    return [_look(one) for one in made] if len(made) == len(paths) else [""] * len(paths)
-
-
-def _look(text: Any) -> str:
-    try:
-        return text if len(binascii.unhexlify(text)) == _SIDE * _SIDE else ""
-    except (ValueError, TypeError):
-        return ""
+    is_whole = len(made) == len(paths)
+    return [one if is_whole and isinstance(one, str) else "" for one in made or paths]
 
 
 def folds(rows: Sequence[Sequence[Mapping[str, Any]]], folder: Path) -> list[list[int]]:
     """Return which answers are shown once, as lists of places in `rows`: their pictures are the
-    same, or look so and claim the same. rows: of each answer its pictures.
+    same but for the title, and claim the same. rows: of each answer its pictures.
     """
-    looks = {
-        name: _kept_look(folder, name) for row in rows for one in row if (name := one["picture"])
-    }
-
-    def is_same(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
-        first, second = a["picture"], b["picture"]
-        if not first or not second:
-            return False
-        return first == second or (
-            _numbers(a) == _numbers(b) and _are_alike(looks[first], looks[second])
-        )
-
-    made: list[list[int]] = []
+    made: dict[str, list[int]] = {}
     for k, row in enumerate(rows):
-        for fold in made:
-            first = rows[fold[0]]
-            if len(first) == len(row) > 0 and all(map(is_same, first, row)):
-                fold.append(k)
-                break
-        else:
-            made.append([k])
-    return made
+        # What cannot be shown is the same as nothing else.
+        is_shown = row and all(one["picture"] for one in row)
+        seen = [[_kept_look(folder, one["picture"]), _numbers(one)] for one in row]
+        key = json.dumps(seen, sort_keys=True) if is_shown else str(k)
+        made.setdefault(key, []).append(k)
+    return list(made.values())
 
 
 def _numbers(one: Mapping[str, Any]) -> Any:
@@ -205,17 +189,10 @@ def _numbers(one: Mapping[str, Any]) -> Any:
     return found.get("rows"), found.get("problems")
 
 
-def _kept_look(folder: Path, name: str) -> np.ndarray | None:
-    """Return the (24 * 24,) int16 greys of a kept picture, 0 to 255; None where nobody has them."""
+def _kept_look(folder: Path, name: str) -> str:
+    """Return the look of a kept picture; its name where nobody has it."""
     try:
-        text = (folder / grades.FIGURES / name).with_suffix(".look").read_text(encoding="ascii")
-        return np.frombuffer(binascii.unhexlify(text), np.uint8).astype(np.int16) if text else None
+        look = (folder / grades.FIGURES / name).with_suffix(".look").read_text(encoding="ascii")
     except (OSError, ValueError):
-        return None
-
-
-def _are_alike(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    if a is None or b is None:
-        return False
-    off = np.abs(a - b)
-    return bool(off.max() <= _MOST_OFF and off.mean() <= _MOST_MEAN)
+        look = ""
+    return look or name

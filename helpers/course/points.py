@@ -8,6 +8,7 @@ nothing. Where a row is wrong none of them is taken.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,11 @@ def take(folder: Path, table: Path, who: str = "") -> list[Decision]:
     """Decide as a table says, and return the decisions that are new. Points are those that count,
     with the lab's weight, as in the table of `export --csv`. Raises PointsError.
     """
-    book = gradebook.read(folder)
+    book, before = gradebook.read(folder), decisions.load(folder)
     made: dict[decisions.Key, Decision] = {}
     for line, cells in sheet.read(table, NEEDED, ALLOWED, PointsError):
         try:
-            one = _of_row(folder, book, cells)
+            one = _of_row(before, book, cells)
         except grades.GradesError as error:
             raise PointsError(f"{table}, line {line}: {error}. No row was taken") from None
         if one is not None:
@@ -42,7 +43,9 @@ def take(folder: Path, table: Path, who: str = "") -> list[Decision]:
     return decisions.decide(folder, list(made.values()), who) if made else []
 
 
-def _of_row(folder: Path, book: gradebook.Gradebook, cells: dict[str, str]) -> Decision | None:
+def _of_row(
+    before: Mapping[decisions.Key, Decision], book: gradebook.Gradebook, cells: dict[str, str]
+) -> Decision | None:
     """Return what a row decides, None if that counts already. Raises grades.GradesError."""
     account = book.account(_plain(cells["student"]))
     lab, name = labs.number(cells["lab"]), _plain(cells["exercise"])
@@ -51,8 +54,8 @@ def _of_row(folder: Path, book: gradebook.Gradebook, cells: dict[str, str]) -> D
     more: dict[str, Any] = {}
     if cells["points"]:
         weighted, weight = _number(cells["points"]), book.policy.lab(lab).weight
-        before = now.points if now is not None else None
-        if before is None or abs(weighted - before) > _AS_IN_THE_TABLE:
+        counted = now.points if now is not None else None
+        if counted is None or abs(weighted - counted) > _AS_IN_THE_TABLE:
             points = round(weighted / weight, 6) if weight else 0.0
             gradebook.check_points(name, points, most)
             more["points"] = points
@@ -60,7 +63,7 @@ def _of_row(folder: Path, book: gradebook.Gradebook, cells: dict[str, str]) -> D
     if words and words != " ".join((now.comment if now is not None else "").split()):
         more["comment"] = words
     key = account.student.student, lab, name
-    return decisions.changed(folder, key, **more) if more else None
+    return decisions.changed(before, key, **more) if more else None
 
 
 def _number(text: str) -> float:

@@ -69,6 +69,9 @@ hidden = true                # students read whether these are right, and nothin
 """
 
 
+MOST_ITEMS = 26  # of a rubric
+
+
 class PolicyError(CourseError, ValueError):
     """A course.toml that cannot be used; the message says which line of it, and what is allowed."""
 
@@ -267,6 +270,10 @@ def _policy(given: Mapping[str, Any]) -> Policy:
         },
         zone=_zone(given.get("timezone")),
     )
+    if len(made.rubric) > MOST_ITEMS:
+        raise PolicyError(
+            f"[rubric] has {len(made.rubric)} items; at most {MOST_ITEMS}: each has a letter as key"
+        )
     named = {one.number for one in made.labs}
     for student, one in made.extensions.items():
         for lab in one:

@@ -38,14 +38,6 @@ from helpers.course import (
 )
 from helpers.course.gradebook import Account, Gradebook
 
-WORDS = {
-    "pass": "right, within its budget", "budget": "right, over its budget",
-    "wrong": "does not pass", "finding": "a fault was found",
-    "compile": "does not compile", "refused": "no answer, or refused", "time": "took too long",
-    "memory": "took too much memory",
-    "crash": "crashed", "not_begun": "not begun", "not_graded": "not graded",
-    "missing": "not handed in",
-}
 MARKS = {"pass": "✓", "budget": "≈", "not_begun": "–", "not_graded": "?", "missing": "·"}
 OTHER = "✗"
 PAGES = Path(__file__).parent / "pages"
@@ -79,7 +71,7 @@ def render(template: str, **values: Any) -> str:
     except ImportError:
         raise NoTemplates('Pages need Jinja2: pip install -e ".[course]"') from None
     page = _environment(jinja2).get_template(template)
-    return page.render(words=WORDS, marks=MARKS, other=OTHER, **texts.clean(values))
+    return page.render(words=gradebook.WORDS, marks=MARKS, other=OTHER, **texts.clean(values))
 
 
 @cache

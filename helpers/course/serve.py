@@ -73,8 +73,8 @@ class Class:
 
 
 def decided(of: Class, given: Mapping[str, Any]) -> list[Decision]:
-    """Keep what a page sent: the same points, rubric items and words for each of some students.
-    Raises Refused, and decisions.Changed where somebody else was faster.
+    """Keep what a page sent: the same points, rubric items or words for each of some students; what
+    it did not send stays. Raises Refused, and decisions.Changed where somebody else was faster.
     """
     question = of.question(given.get("lab"), given.get("of"))
     seen = given.get("seen")
@@ -83,24 +83,27 @@ def decided(of: Class, given: Mapping[str, Any]) -> list[Decision]:
         raise Refused("`seen` must name students who have an answer here, each with a line")
     if not all(isinstance(line, int) for line in seen.values()):
         raise Refused("`seen` must have the number of a line for each student")
-    points = given.get("points")
+    more = _more(given, question.most, of.read()[0].policy.rubric)
+    lines = {(name, question.lab, question.name): line for name, line in seen.items()}
+    before = decisions.load(of.folder)
+    made = [decisions.changed(before, key, withdrawn=False, **more) for key in lines]
+    return decisions.decide(of.folder, made, _who(given), lines)
+
+
+def _more(given: Mapping[str, Any], most: float, rubric: Mapping[str, float]) -> dict[str, Any]:
+    """Return what a page decides: `points`, `items` or `comment`. Raises Refused."""
+    more = {name: given[name] for name in ("points", "items", "comment") if name in given}
+    points, items, words = more.get("points"), more.get("items", []), more.get("comment", "")
     is_number = isinstance(points, int | float) and not isinstance(points, bool)
-    if points is not None and not (is_number and 0 <= points <= question.most):
-        raise Refused(f"points = {points!r}; they must be a number from 0 to {question.most:g}")
-    items = given.get("items", [])
-    rubric = of.read()[0].policy.rubric
-    if not isinstance(items, list) or not all(one in rubric for one in items):
+    if points is not None and not (is_number and 0 <= points <= most):
+        raise Refused(f"points = {points!r}; they must be a number from 0 to {most:g}")
+    if not isinstance(items, list) or not set(map(str, items)) <= set(rubric):
         raise Refused("`items` must be names of [rubric] in course.toml")
-    words = given.get("comment", "")
     if not isinstance(words, str) or len(words) > MOST_WORDS:
         raise Refused(f"`comment` must be a text of at most {MOST_WORDS:,} characters")
-    lines = {(name, question.lab, question.name): line for name, line in seen.items()}
-    made = [
-        decisions.changed(of.folder, key, points=points, items=tuple(items), comment=words,
-                          withdrawn=False)
-        for key in lines
-    ]  # fmt: skip
-    return decisions.decide(of.folder, made, _who(given), lines)
+    if not more:
+        raise Refused("nothing is decided: send `points`, `items` or `comment`")
+    return {**more, "items": tuple(items)} if "items" in more else more
 
 
 def _who(given: Mapping[str, Any]) -> str:

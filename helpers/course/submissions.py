@@ -139,7 +139,7 @@ def _of_handed(
 ) -> Iterator[Answer]:
     """Yield the answers of one notebook."""
     missing, cells = "", []
-    name = one.notebook.name if one.notebook is not None else ""
+    name = one.name
     at = one.at.astimezone(UTC).isoformat(timespec="seconds") if one.at is not None else ""
     if one.notebook is None:
         missing = "no notebook (.ipynb) was handed in"
@@ -176,7 +176,7 @@ def _unread(
     one: collect.Handed, where: tuple[Place, ...], remarks: list[str], error: Exception
 ) -> Iterator[Answer]:
     """Yield what stands for the answers of a notebook that raised an error of no known kind."""
-    name = one.notebook.name if one.notebook is not None else ""
+    name = one.name
     missing = f"{name} cannot be read ({type(error).__name__}: {error})"[:500]
     remarks.append(f"{one.student}: {missing}")
     for place in where:

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from helpers import exercises, kernel_cells
-from helpers.course import box, figures, judge, processes, report, wire, writing
+from helpers.course import box, figures, judge, processes, questions, wire, writing
 from helpers.course.box import Benches
 from helpers.exercises import gate, loops_swapped
 from helpers.simulator import includes
@@ -599,7 +599,7 @@ def test_a_forged_record_in_a_figure(tmp_path):
     path.write_bytes(png(json.dumps({**forged, "name": "115_sizes"}).encode()))
     found = figures.check(figures.claimed(path), {})
     assert "no list of positive numbers" in " ".join(found["problems"])
-    assert report._claim("101", {**found, "file": "figure.png"})["drawing"] == ""
+    assert questions.claim({"claim": found})["drawing"] == ""
     bomb = zlib.compress(b"[" * 30_000_000)
     path.write_bytes(png(b"\0" + bomb, b"zTXt"))
     with pytest.raises(figures.ClaimError, match="not JSON"):

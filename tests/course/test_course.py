@@ -138,6 +138,7 @@ def test_the_example_is_a_course(tmp_path, capsys):
     (f"{CASES}when = {{size = 3}}", "no case is left for 'group 1'"),
     (f"{CASES}\n{CASES}", "no case is left for 'group 2'"),
     ("[labs.101.by_hand]\nfigures = 3", "it may have predictions, written"),
+    ("[rubric]\n" + "".join(f"item{k} = 1\n" for k in range(27)), "has 27 items; at most 26"),
     ("[[labs.113.cases.stream_order]]", "an answer in Python has no cases"),
     ("[labs]\n101 = 3", "write a table, [labs.101]"),
     ("[extensions.ann]\n101 = 1", "there is no [labs.101]"),
@@ -389,8 +390,30 @@ def test_links_and_folders_without_a_notebook_are_told(tmp_path):
         assert any(said in one for one in told), said
 
 
+@pytest.mark.parametrize("is_zip", [False, True])
+def test_files_that_nobody_reads_are_told_by_name(tmp_path, is_zip):
+    files = {"101/x.ipynb": "{}", "101/report.pdf": "", "figures/1.pdf": "", "figures/2.jpg": "",
+             "101/timestamp.txt": ""}  # fmt: skip
+    if is_zip:
+        zipped(tmp_path / "submitted/ann/work.zip", **files)
+    else:
+        for name, text in {**files, "loose/plot.png": ""}.items():
+            written(tmp_path / "submitted/ann", text, name)
+        (tmp_path / "submitted/ann/101/timestamp.txt").unlink()
+    _, told = collected(tmp_path / "submitted", tmp_path / "scratch")
+    (said,) = told
+    names = ["101/report.pdf", "figures/1.pdf", "figures/2.jpg"]
+    more = "" if is_zip else " and 1 more"
+    where = "ann: work.zip: " if is_zip else "ann: "
+    assert said.startswith(f"{where}not used: {', '.join(names)}{more}.")
+
+
 @pytest.mark.parametrize(("data", "said"), [
-    (b"", "is empty"), (b"hello", "it is not JSON"), (b"[" * 100_000, "it is not JSON"),
+    (b"", "is empty"), (b"hello", "it is not JSON"),
+    (b"<<<<<<< HEAD\n{}\n=======\n", "line 1 is '<<<<<<< HEAD'"),
+    (b'{"cells": [{"cell_type": "code", "source": ""}]}', "is empty: none of its cells has a text"),
+    (b'{"cells": []}', "is empty: none of its cells has a text"),
+ (b"[" * 100_000, "it is not JSON"),
     (b"[1]", "it has no list of cells"), (b'{"cells": 3}', "it has no list of cells"),
     (b'{"cells": ["\xe4"]}', "its text is not Unicode"), (b'{"cells": [', "only the beginning"),
     (b'{"nbformat": 3, "worksheets": [{"cells": []}]}', "nbformat 3"),
@@ -433,7 +456,7 @@ def test_a_notebook_in_the_folder_of_another_lab_is_graded_as_what_it_is(tmp_pat
     assert missing.endswith("is a notebook of lab 103, and was graded as that")
     assert ("ann", "loops_swapped") not in found
     (said,) = told
-    assert said.startswith("ann: 101_conv1d") and said.endswith("it was handed in as lab 101")
+    assert said.startswith("ann: 101/101_conv1d") and said.endswith("it was handed in as lab 101")
 
 
 def test_cells_of_any_form_stop_nobody_elses(tmp_path, monkeypatch):
@@ -753,6 +776,71 @@ def test_each_student_has_the_points_that_the_course_says(whole):
     ]  # fmt: skip
 
 
+def test_points_are_equal_in_every_export(whole):
+    folder = whole.to / "grades"
+    book = gradebook.read(folder)
+    every = (2 * (5 + 10 + 3 + 1 + 2), 4 + 2 * 11)
+    totals = {one.student.student: one.points for one in book.students}
+    assert {one.maximum for one in book.students} == {sum(every)}
+
+    def read(text: str) -> list[dict[str, str]]:
+        return list(csv.DictReader(io.StringIO(text)))
+
+    for name, points in totals.items():
+        tests = json.loads(export.gradescope(folder, name))["tests"]
+        assert sum(test["max_score"] for test in tests) == sum(every), name
+        assert sum(test["score"] for test in tests) == pytest.approx(points), name
+        tests = json.loads(export.gradescope(folder, name, "101"))["tests"]
+        assert sum(test["max_score"] for test in tests) == every[0], name
+    sums: dict[str, list[float]] = {}
+    for row in read(export.csv(folder)):
+        both = sums.setdefault(row["student"].removeprefix("'"), [0.0, 0.0])
+        both[0] += float(row["points"] or 0)
+        both[1] += float(row["maximum"])
+    assert sums == {k: pytest.approx([one, sum(every)], abs=0.02) for k, one in totals.items()}
+    for kind, key in ((export.canvas, "SIS User ID"), (export.moodle, "Username")):
+        rows = read(kind(folder))
+        if kind is export.canvas:
+            possible = rows.pop(0)
+            assert (float(possible["Lab 101"]), float(possible["Puzzles (4711)"])) == every
+        found = {
+            row[key].removeprefix("'"): float(row["Lab 101"]) + float(row["Puzzles (4711)"])
+            for row in rows
+        }
+        listed = {one.student.student for one in book.students if one.listed}
+        assert found == {name: pytest.approx(totals[name], abs=0.02) for name in listed}
+
+
+def test_words_about_a_figure_that_is_missing_stand_on_the_students_page(whole, tmp_path):
+    folder = tmp_path / "grades"
+    shutil.copytree(whole.to / "grades", folder)
+    one = Decision("stub", "101", "115_sizes", 1, "came by mail", request="see my mail")
+    decisions.decide(folder, [one])
+    report.write(folder, tmp_path / "report")
+    page = (tmp_path / "report/students/stub.html").read_text()
+    assert "2 of 6 points. came by mail" in page and "You asked: see my mail" in page
+
+
+def test_a_lab_that_the_course_lacks_is_told_with_what_to_write(whole, tmp_path, capsys):
+    (tmp_path / "course.toml").write_text("[labs.103]\n")
+    told = commands._not_counted(
+        [SimpleNamespace(student=name, lab="101_x") for name in ("ann", "ben")],
+        policy.read(tmp_path / "course.toml"),
+    )
+    (said,) = told
+    assert "no lab 101, which 2 students handed in" in said and said.endswith("write [labs.101]")
+    zipped_to = ["--to", str(tmp_path / "a.zip"), "--course", str(tmp_path / "course.toml")]
+    assert course(["gradescope", "101", *zipped_to]) == 2
+    assert "has no lab 101: to count it, write [labs.101]" in capsys.readouterr().err
+
+
+def test_of_a_copied_lab_the_best_answer_counts_and_the_page_says_which(whole):
+    page = (whole.to / "report/students/two_attempts.html").read_text()
+    assert "2 notebooks have an answer; that of 101/first.ipynb counts." in page
+    page = (whole.to / "report/students/two_folders.html").read_text()
+    assert "that of 101/b/x.ipynb counts" in page
+
+
 def test_every_student_has_a_page_and_every_lab_a_row(whole):
     book = gradebook.read(whole.to / "grades")
     pages = {path.stem for path in (whole.to / "report/students").glob("*.html")}
@@ -918,6 +1006,7 @@ def test_more_days_for_one_student(whole):
     (["nobody", "101", "conv1d_edge", "--points", "1"], "no results of 'nobody'"),
     (["all_right", "105", "block_sums", "--points", "1"], "has no lab 105; there are: 101, 103"),
     (["all_right", "101", "--points", "1"], "needs the name of an exercise"),
+    (["all_right", "101", "--comment", "x"], "--comment needs the name of an exercise"),
     (["all_right", "101", "conv1d_egde", "--points", "1"],
      "has no 'conv1d_egde' in lab 101; there are: mine, conv1d_basic, conv1d_edge, 115_sizes, "),
     (["all_right", "103", "conv1d_edge", "--points", "1"], "has no 'conv1d_edge' in lab 103"),
@@ -1019,12 +1108,13 @@ def test_canvas_and_moodle_get_a_column_for_each_lab(whole):
     rows = list(csv.DictReader(io.StringIO(export.moodle(whole.to / "grades"))))
     by = {row["Username"]: row for row in rows}
     assert "not_on_the_roster" not in by, "Moodle takes no file with a name that it does not know"
-    assert by["stub"]["Lab 101"] == "0.0" and "not_begun" in by["stub"]["Lab 101 feedback"]
+    assert by["stub"]["Lab 101"] == "0.0" and "not begun" in by["stub"]["Lab 101 feedback"]
 
 
 def test_what_an_instructor_typed_in_nbgrader_stays(whole, monkeypatch, tmp_path):
     grade = SimpleNamespace(auto_score=None, manual_score=3.0, needs_manual_grade=True)
     comment = SimpleNamespace(auto_comment=None, manual_comment="see me")
+    most: dict[str, float] = {}
 
     class Database:
         def __init__(self, address): ...
@@ -1037,13 +1127,17 @@ def test_what_an_instructor_typed_in_nbgrader_stays(whole, monkeypatch, tmp_path
         find_grade = staticmethod(lambda *_: grade)
         find_comment = staticmethod(lambda *_: comment)
 
+        def update_or_create_grade_cell(self, name, *_, max_score, **more):
+            most[name] = max_score
+
     api = ModuleType("nbgrader.api")
-    api.Gradebook, api.MissingEntry = Database, LookupError
+    api.Gradebook, api.MissingEntry, api.Grade = Database, LookupError, SimpleNamespace
     monkeypatch.setitem(sys.modules, "nbgrader", ModuleType("nbgrader"))
     monkeypatch.setitem(sys.modules, "nbgrader.api", api)
     assert export.nbgrader(whole.to / "grades", str(written(tmp_path, "", "gradebook.db"))) > 10
     assert grade.manual_score == 3.0 and comment.manual_comment == "see me"
     assert grade.auto_score is not None and comment.auto_comment.startswith("<pre>")
+    assert (most["conv1d_edge"], most["115_sizes"], most["written"]) == (20, 6, 4)
 
 
 def test_an_edited_figure_is_told(whole):
@@ -1071,4 +1165,4 @@ def test_every_table_has_every_student(whole):
         if row["Username"] == "all_twelve"
     )
     assert row["Puzzles (4711)"] == "26.0"
-    assert row["Puzzles (4711) feedback"].count(": pass") == 12
+    assert row["Puzzles (4711) feedback"].count(": right, within its budget") == 12

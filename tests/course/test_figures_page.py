@@ -4,6 +4,7 @@ alone.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -13,10 +14,14 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
+from matplotlib import pyplot
 
-from helpers.course import decisions, serve, svg
+from helpers.bench import png
+from helpers.course import box, decisions, grades, pictures, serve, svg
+from helpers.course.decisions import Decision
 from tests.support import ROOT
 
 TOKEN = "a-word"
@@ -124,6 +129,8 @@ def test_a_second_grader_overwrites_nothing(page, folder, student):
         ({"points": 1, "who": ""}, "must be a name"),
         ({"points": 1, "of": "no_figure"}, "there is no question"),
         ({"points": 1, "seen": {"nobody": 0}}, "must name students"),
+        ({"points": 1, "items": [["axes"]]}, "must be names of"),
+        ({}, "nothing is decided"),
     ],
 )
 def test_what_is_no_decision_is_refused_and_keeps_nothing(page, folder, student, more, said):
@@ -156,6 +163,127 @@ def test_a_program_that_is_killed_loses_nothing(folder, student):
         program.send_signal(signal.SIGKILL)
         program.wait()
     assert decisions.load(folder)[student, LAB, NAME].points == 1.5
+
+
+def test_what_a_page_does_not_send_stays(page, folder, student):
+    line = decide(page, student, points=2, comment="neat").json["decisions"][0]["line"]
+    assert decide(page, student, line, comment="axes?").status_code == 200
+    one = decisions.load(folder)[student, LAB, NAME]
+    assert (one.points, one.comment) == (2, "axes?")
+
+
+def test_undo_goes_back_step_by_step_and_not_behind_another_grader(tmp_path):
+    def points() -> float | None:
+        found = decisions.load(tmp_path).get(("ann", LAB, NAME))
+        return found.points if found else None
+
+    for value in (1, 2, 3):
+        decisions.decide(tmp_path, [Decision("ann", LAB, NAME, value)], "eve")
+    for value in (2, 1, None):
+        decisions.undo(tmp_path, "eve")
+        assert points() == value
+    with pytest.raises(grades.GradesError, match="eve has nothing to undo"):
+        decisions.undo(tmp_path, "eve")
+    for value, who in ((1, "eve"), (2, "bob"), (3, "eve")):
+        decisions.decide(tmp_path, [Decision("ann", LAB, NAME, value)], who)
+    decisions.undo(tmp_path, "eve")
+    assert points() == 2
+    with pytest.raises(decisions.Changed):
+        decisions.undo(tmp_path, "eve")
+    assert points() == 2
+
+
+def test_lines_that_are_cut_short_or_mended_are_read_as_they_stand(tmp_path):
+    def points() -> list[float | None]:
+        return [one.points for one in decisions.history(tmp_path)]
+
+    path = tmp_path / decisions.FILE
+    for value in (1, 2):
+        decisions.decide(tmp_path, [Decision("ann", LAB, NAME, value)])
+    with path.open("ab") as file:
+        file.write(b'{"student": "ann", "la')  # its program was killed
+    assert points() == [1, 2]
+    decisions.decide(tmp_path, [Decision("ben", LAB, NAME, 3)])
+    assert points() == [1, 2, 3]
+    path.write_bytes(path.read_bytes().replace(b'"points": 1', b'"points": 5'))
+    assert points() == [5, 2, 3]
+    path.write_bytes(b"no decision\n" + path.read_bytes())
+    with pytest.raises(grades.GradesError, match="line 1 is no decision"):
+        points()
+
+
+# ---- pictures ----
+
+
+def drawn(data: bytes, kind: str = "image/png") -> dict[str, Any]:
+    """A cell's output with a picture."""
+    return {"output_type": "display_data", "data": {kind: base64.b64encode(data).decode()}}
+
+
+def test_plots_in_outputs_and_files_answer_the_figures_that_name_them(tmp_path):
+    one, two, three = (png.SIGNATURE + letter for letter in (b"1", b"2", b"3"))
+    vector = {"data": {"image/svg+xml": [SVG.format('<path d="M0 0L1 1"/>')]}}
+    code = {"cell_type": "code", "source": "plot()"}
+    cells = [
+        {**code, "id": "by_id", "outputs": [drawn(one), vector]},
+        {**code, "id": "x", "metadata": {"tags": ["by_tag"]}, "outputs": [drawn(two)]},
+        {**code, "id": "y", "metadata": {"tags": ["The_Same"]}, "outputs": [drawn(three)]},
+        {**code, "id": "photo", "outputs": [drawn(b"x", "image/jpeg")]},
+        {**code, "id": "nobody_asked", "outputs": [drawn(png.SIGNATURE)]},
+    ]
+    book, file = tmp_path / "x.ipynb", tmp_path / "by_file.png"
+    book.write_text(json.dumps({"cells": cells}))
+    file.write_bytes(three)  # what the cell shows, too
+    found = pictures.of_lab([book], [file], tmp_path / "grades")
+    expected = ("by_id", "by_tag", "by_file", "the_same", "photo", "missing")
+    by = {name: [row["picture"][-4:] for row in rows]
+          for name, rows in pictures.answers(found, expected).items()}  # fmt: skip
+    assert by == {"by_id": [".png", ".svg"], "by_tag": [".png"], "by_file": [".png"],
+                  "the_same": [".png"], "photo": [""], "missing": [], "": [".png"]}  # fmt: skip
+    (photo,) = pictures.answers(found, ["photo"])["photo"]
+    assert "image/jpeg" in photo["problem"]
+
+
+def test_more_pictures_than_are_kept_are_told(tmp_path):
+    files = [tmp_path / f"{k}.png" for k in range(pictures.MOST + 3)]
+    for k, file in enumerate(files):
+        file.write_bytes(png.SIGNATURE + bytes([k]))
+    found = pictures.of_lab([], files, tmp_path / "grades")
+    assert len(found) == pictures.MOST and found[-1]["name"] == "4 more pictures"
+    assert f"the first {pictures.MOST}" in found[-1]["problem"]
+
+
+def plot(path: Path, **more: Any) -> None:
+    """Save a plot. more: what is not as in others."""
+    how = {"title": "a", "values": (1, 2, 4), "label": "ms", "dpi": 100, **more}
+    figure, axes = pyplot.subplots(figsize=(6, 4))
+    axes.plot(how["values"], "o-", label="kernel")
+    axes.set(title=f"Time of {how['title']}", xlabel="n", ylabel=how["label"], ylim=(0, 5))
+    figure.savefig(path, dpi=how["dpi"], metadata={"Comment": path.name})
+    pyplot.close(figure)
+
+
+def test_figures_are_shown_once_if_nothing_but_their_titles_differ(tmp_path):
+    try:
+        level = box.find_level()
+    except box.NoBox as error:
+        pytest.skip(str(error).splitlines()[0])
+    alone: tuple[dict[str, Any], ...] = (
+        {"values": (1, 2, 4.1)}, {"values": (1, 2.2, 4)}, {"label": ""}, {"label": "s"},
+        {"dpi": 130},
+    )  # fmt: skip
+    files = [tmp_path / f"{k}.png" for k in range(4 + len(alone))]
+    for file, more in zip(files, ({}, {}, {"title": "another"}, {}, *alone), strict=True):
+        plot(file, **more)
+    found = pictures.of_lab([], files, tmp_path)
+    found[3]["claim"] = {"rows": [{"claimed_ms": 1.0}], "problems": []}
+    assert len({one["picture"] for one in found}) == len(files)
+    pictures.look_at(tmp_path, level, [one["picture"] for one in found])
+    rows = [[one] for one in found]
+    assert pictures.folds(rows, tmp_path) == [[0, 1, 2], *([k] for k in range(3, len(files)))]
+    assert pictures.folds([[], [], [{"picture": ""}], [{"picture": ""}]], tmp_path) == [
+        [0], [1], [2], [3],
+    ]  # fmt: skip
 
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{}</svg>'

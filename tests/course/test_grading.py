@@ -17,6 +17,7 @@ import tempfile
 import tomllib
 import zipfile
 from dataclasses import replace
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from importlib import metadata
 from pathlib import Path
@@ -26,6 +27,7 @@ import pytest
 from helpers import exercises
 from helpers.course import (
     box,
+    decisions,
     export,
     gradebook,
     grades,
@@ -33,6 +35,7 @@ from helpers.course import (
     grading,
     judge,
     notebooks,
+    policy,
     release,
     report,
     submissions,
@@ -188,8 +191,7 @@ def test_an_answer_that_could_not_be_graded_takes_no_points(tmp_path, monkeypatc
     (found,) = (one for one in grades.results(tmp_path / "grades") if one["exercise"] == NAME)
     assert (found["status"], found["points"]) == ("not_graded", None)
     account = gradebook.read(tmp_path / "grades").account("ann")
-    # The most counts the other exercise of the lab alone, which is missing.
-    assert (account.points, account.maximum, account.not_graded) == (0, 5, 1)
+    assert (account.points, account.maximum, account.not_graded) == (0, 15, 1)
     assert not list((tmp_path / "grades/.results").glob("*.json")), "the next run tries again"
 
 
@@ -657,3 +659,28 @@ def test_the_writing_of_the_last_notebook_of_a_lab_is_kept(tmp_path):
         ]
         grading._writing(answers, to)
         assert json.loads((to / "ada" / LAB / writing.FILE).read_text())["at"] == late
+
+
+@pytest.mark.parametrize(("days", "counts"), [(None, "over.ipynb"), (7, "late.ipynb")])
+def test_more_days_say_which_of_two_answers_counts(tmp_path, monkeypatch, days, counts):
+    """The better one came five days late."""
+
+    def stored(tasks, plan, store):
+        for task in tasks:
+            found = grades.without_run(exercises.find(NAME), task.text, "said")
+            yield task, {**judge.plain(found, "none"), "exercise": NAME}
+
+    monkeypatch.setattr(grading, "_stored", stored)
+    monkeypatch.setattr(grading.library, "build", lambda: None)
+    at = {"budget": ("over.ipynb", "2026-10-05T10:00:00+00:00"),
+          "pass": ("late.ipynb", "2026-10-10T10:00:00+00:00")}  # fmt: skip
+    answers = [
+        submissions.Answer("ann", LAB, NAME, text, 10.0, notebook=name, submitted=when)
+        for text, (name, when) in at.items()
+    ]
+    lab = policy.Lab("101", deadline=datetime(2026, 10, 5, 18, tzinfo=UTC))
+    plan = grading.Plan(1, "none", policy=policy.Policy(late=policy.Late(most_days=3), labs=(lab,)))
+    decisions.decide(tmp_path, [decisions.Decision("ann", "101", days=days)])
+    grading.grade(answers, tmp_path, plan, ladders=False)
+    (found,) = grades.results(tmp_path)
+    assert found["notebook"] == counts

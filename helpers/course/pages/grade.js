@@ -12,6 +12,9 @@ let current = 0; // of the answers of this page
 let alone = -1; // of a group: the one student who is graded, -1 for all
 let waiting = Promise.resolve(); // decisions are sent one after another
 let unsent = 0;
+const everywhere = new Map(); // by lab, question and student: the last decision that is kept
+const STORE = `unsent ${data.base}`; // in this tab: a reload loses nothing that was decided
+let queue = []; // what is kept there: decisions that the program has not confirmed
 
 const who = element("who");
 who.value = localStorage.getItem("who") || data.who;
@@ -30,12 +33,17 @@ function say(text, isBad = false) {
   element("said").className = isBad ? "bad" : "";
 }
 
+const placeOf = (one, student) => JSON.stringify([one.lab, one.of, student]);
+
 function take(decisions) {
   for (const one of decisions) {
     line = Math.max(line, one.line);
+    everywhere.set(placeOf(one, one.student), one);
     if (one.lab !== data.lab || one.of !== data.of) continue;
     if ((latest.get(one.student)?.line || 0) > one.line) continue;
-    latest.set(one.student, one);
+    const place = placeOf(one, one.student);
+    const coming = queue.filter((of) => of.names.some((name) => placeOf(of, name) === place));
+    latest.set(one.student, coming.reduce((is, of) => ({ ...is, ...of.more, withdrawn: false }), one));
     if (one.comment && !bank.includes(one.comment)) bank = [one.comment, ...bank];
   }
 }
@@ -47,13 +55,16 @@ function show() {
   const next = sections[current + 1]?.querySelector("img");
   if (next) new Image().src = next.src;
   const every = data.cards.flatMap(([names]) => names);
-  element("progress").textContent = `graded ${every.filter(has).length} of ${every.length}`;
+  const coming = queue.length ? `, ${queue.length} not kept yet` : "";
+  element("progress").textContent = `graded ${every.filter(has).length} of ${every.length}${coming}`;
   showList();
   if (!data.of || !sections.length) return;
   const name = chosen()[0];
   const one = decision(name);
   element("points").textContent = one.points === null ? "–" : one.points;
   element("by").textContent = one.who ? `${one.who}, ${one.at.replace("T", " ").replace("Z", " UTC")}` : "";
+  element("request").hidden = !one.request;
+  element("request").textContent = `${name} asks: ${one.request}`;
   if (document.activeElement !== element("comment")) element("comment").value = one.comment;
   element("items").replaceChildren(...data.items.map(([what, points], k) => {
     const row = document.createElement("li");
@@ -69,8 +80,9 @@ function show() {
     if (addresses[k] && !image.src.endsWith(addresses[k])) image.src = addresses[k];
   });
   element("together").hidden = group.length < 2;
+  const others = group.filter((name) => decision(name).points !== one.points).length;
   element("together").textContent = alone < 0
-    ? `The decision is for all ${group.length} students.`
+    ? `The decision is for all ${group.length} students${others ? `; ${others} have other points` : ""}.`
     : `The figure and the decision are those of ${name} alone.`;
 }
 
@@ -138,17 +150,18 @@ function go(card) {
 }
 
 // The page leaves when what was decided is kept.
-function leave(page, at) {
-  waiting = waiting.then(() => { location.href = `${data.base}${data.number}/${page}#${at}`; });
+function leave(page, at, number = data.number) {
+  const place = number < 0 ? "" : `${number}/${page}#${at}`; // "": the list of questions
+  waiting = waiting.then(() => { location.href = data.base + place; });
 }
 
 function nextOpen() {
   const here = data.first + current;
   const isOpen = ([names]) => !names.every(has);
   const order = data.cards.map((card, k) => [card, k]);
-  const found = [...order.slice(here + 1), ...order.slice(0, here)].find(([card]) => isOpen(card));
+  const found = [...order.slice(here + 1), ...order.slice(0, here + 1)].find(([card]) => isOpen(card));
   if (!found) {
-    say("All answers have points.");
+    say("All answers have points. Shift + → opens the next question.");
   } else if (found[0][1] === data.page) {
     go(found[1] - data.first);
   } else {
@@ -162,38 +175,73 @@ function nextOpen() {
 // Send a decision about the answer that is shown; `more` says what changes.
 function decide(more) {
   const names = chosen();
-  const given = { ...decision(names[0]), ...more };
-  const body = { who: who.value, lab: data.lab, of: data.of, points: given.points,
-    items: given.items, comment: given.comment };
+  const one = { who: who.value, lab: data.lab, of: data.of, names, more };
+  one.seen = seenOf(one);
   for (const name of names) { // shown at once; the answer brings its line
-    latest.set(name, { ...decision(name), ...given, line: latest.get(name)?.line || 0,
-      withdrawn: false, who: who.value, at: "" });
+    latest.set(name, { ...decision(name), ...more, who: who.value, at: "" });
   }
+  if (more.comment && !bank.includes(more.comment)) bank = [more.comment, ...bank];
   show();
-  send("decide", () => ({ ...body,
-    seen: Object.fromEntries(names.map((name) => [name, latest.get(name)?.line || 0])) }));
+  sendDecision(one);
 }
 
-function send(what, body) {
+const seenOf = (one) => Object.fromEntries(
+  one.names.map((name) => [name, everywhere.get(placeOf(one, name))?.line || 0]),
+);
+
+function sendDecision(one) {
+  const store = (left) => {
+    queue = left;
+    sessionStorage.setItem(STORE, JSON.stringify(queue));
+  };
+  store([...queue, one]);
+  const body = () => ({ who: one.who, lab: one.lab, of: one.of, ...one.more, seen: seenOf(one) });
+  send("decide", body, () => store(queue.filter((other) => other !== one)));
+}
+
+// Send what this tab had not sent when it was left, but nothing over what others decided since.
+async function sendLeft() {
+  const left = JSON.parse(sessionStorage.getItem(STORE) || "[]");
+  if (!left.length) return;
+  queue = left;
+  await refresh(true);
+  const others = [];
+  for (const one of left) {
+    const isOpen = one.names.every((name) => {
+      const now = everywhere.get(placeOf(one, name));
+      return (now?.line || 0) === one.seen[name] || now.who === one.who;
+    });
+    queue = queue.filter((other) => other !== one);
+    if (isOpen) sendDecision(one);
+    else others.push(`${one.names.join(", ")} (${one.of})`);
+  }
+  sessionStorage.setItem(STORE, JSON.stringify(queue));
+  if (!others.length) return;
+  waiting = waiting.then(() => say(`Not kept: others have decided about ${others.join(", ")}`, true));
+}
+
+function send(what, body, done = () => {}) {
   unsent += 1;
-  waiting = waiting.then(() => sendNow(what, body)).then(() => { unsent -= 1; });
+  waiting = waiting.then(() => sendNow(what, body, done)).then(() => { unsent -= 1; });
 }
 
-async function sendNow(what, body) {
+async function sendNow(what, body, done) {
   for (let tries = 0; ; tries += 1) {
     let answer;
     try {
       answer = await fetch(data.base + what, { method: "POST", body: JSON.stringify(body()),
-        headers: { "Content-Type": "application/json" } });
+        headers: { "Content-Type": "application/json" }, keepalive: true });
     } catch {
       say("Not kept yet: the program does not answer. Start it again; this page goes on.", true);
       await new Promise((done) => setTimeout(done, 1000));
       continue;
     }
     const found = await answer.json().catch(() => ({ said: `the program answers ${answer.status}` }));
+    done();
     if (answer.ok) {
       take(found.decisions);
-      say(what === "undo" ? `Undone: ${found.decisions.map((one) => one.student).join(", ")}` : "Kept");
+      if (what === "undo") showUndone(found.decisions);
+      else say("Kept");
     } else {
       if (found.now) take(found.now.map((one) => ({ ...one })));
       await refresh(true);
@@ -202,6 +250,16 @@ async function sendNow(what, body) {
     show();
     return;
   }
+}
+
+function showUndone(decisions) {
+  const [{ student, lab, of }] = decisions;
+  const here = sections.findIndex((_, k) => students(k).includes(student));
+  if (here >= 0 && lab === data.lab && of === data.of) {
+    current = here;
+    alone = -1;
+  }
+  say(`Undone: ${decisions.map((one) => one.student).join(", ")} (lab ${lab}, ${of})`);
 }
 
 // Read what others have decided. isAll: from the beginning, to forget what was shown and not kept.
@@ -240,6 +298,16 @@ function keepWords() {
 // ---- the keyboard ----
 
 let picked = -1;
+let typed = { text: "", place: "", at: 0 }; // digits of points that are typed one after another
+
+// Return the points that a digit means: with the one before it, if that makes points that exist.
+function pointsOf(digit) {
+  const place = chosen().join();
+  const goesOn = typed.place === place && performance.now() - typed.at < 1000;
+  const longer = goesOn ? typed.text + digit : digit;
+  typed = { text: Number(longer) <= data.most ? longer : digit, place, at: performance.now() };
+  return Number(typed.text);
+}
 
 function inWords(event) {
   const found = matching();
@@ -266,6 +334,9 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey) {
     if (event.key !== "z" || !data.of) return;
     send("undo", () => ({ who: who.value }));
+  } else if (event.shiftKey && /^Arrow(Left|Right)$/.test(event.key)) {
+    keepWords();
+    leave(1, "first", data.number + (event.key === "ArrowRight" ? 1 : -1));
   } else if (event.key === "ArrowRight" || event.key === "Enter") {
     go(current + 1);
   } else if (event.key === "ArrowLeft") {
@@ -275,7 +346,7 @@ document.addEventListener("keydown", (event) => {
   } else if (!data.of || !sections.length) {
     return;
   } else if (/^[0-9]$/.test(event.key)) {
-    give(Number(event.key));
+    give(pointsOf(event.key));
   } else if (event.key === ".") {
     give((decision(chosen()[0]).points || 0) + 0.5);
   } else if (event.key === "-") {
@@ -296,7 +367,10 @@ document.addEventListener("keydown", (event) => {
 });
 element("comment")?.addEventListener("input", () => { picked = -1; showBank(-1); });
 element("comment")?.addEventListener("blur", keepWords);
-addEventListener("beforeunload", (event) => { if (unsent) event.preventDefault(); });
+addEventListener("beforeunload", (event) => {
+  keepWords();
+  if (unsent) event.preventDefault();
+});
 
 take(data.decisions);
 const at = location.hash.slice(1);
@@ -304,4 +378,5 @@ if (at === "last") current = sections.length - 1;
 else if (/^\d+$/.test(at)) current = Number(at) - data.first;
 current = Math.max(Math.min(current, sections.length - 1), 0);
 show();
+sendLeft();
 setInterval(() => { if (!unsent) refresh(); }, 3000);
