@@ -88,10 +88,17 @@ def checked(shell, one: Exercise, *cells: str, ids: tuple[str, ...] = (), bound:
 
 
 def graded(tmp_path, *texts: str, ids: tuple[str, ...] = ()):
-    """The verdict on a notebook's file."""
+    """The verdict on a notebook's file, which begins with a text, as a lab does."""
     cells = [
-        {"cell_type": "code", "id": ids[k] if ids else f"new{k}", "source": text.splitlines(True)}
-        for k, text in enumerate(texts)
+        {"cell_type": "markdown", "id": "title", "source": "# A lab"},
+        *(
+            {
+                "cell_type": "code",
+                "id": ids[k] if ids else f"new{k}",
+                "source": text.splitlines(True),
+            }
+            for k, text in enumerate(texts)
+        ),
     ]
     path = tmp_path / f"{PLACE.lab}.ipynb"
     path.write_text(json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 5}))
