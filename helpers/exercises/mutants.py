@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,9 +35,6 @@ from helpers.exercises import folders
 from helpers.exercises.cases import Case, is_unwritten
 from helpers.exercises.mistakes import real_pairs
 from helpers.exercises.outcome import Outcome
-
-if TYPE_CHECKING:
-    from helpers.exercises.graded import GradedExercise
 
 FILE = Path(__file__).with_suffix(".json")
 ROUNDING = 1e-9  # of sums, relative to the values in them
@@ -49,6 +46,24 @@ Trace = list[list[Any]]  # what one case leaves: a row for each output, or for e
 
 class EditError(ValueError):
     """An edit whose old text is not there exactly once."""
+
+
+class Mutated(Protocol):
+    """An exercise, as far as its mutants need it: the fields of GradedExercise."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def folder(self) -> Path: ...
+
+    @property
+    def rtol(self) -> float: ...
+
+    @property
+    def small_cases(self) -> tuple[Case, ...]: ...
+
+    def atol_of(self, case: Case) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -73,7 +88,7 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
     return text
 
 
-def of(exercise: GradedExercise) -> tuple[Mutant, ...]:
+def of(exercise: Mutated) -> tuple[Mutant, ...]:
     """Return the mutants of an exercise: none in a package for students."""
     if not (exercise.folder / "mutants.py").is_file():
         return ()
@@ -134,7 +149,7 @@ def is_alike(first: Trace, second: Trace, slack: Sequence[float]) -> bool:
     )
 
 
-def slack(exercise: GradedExercise, case: Case, one: Outcome) -> list[float]:
+def slack(exercise: Mutated, case: Case, one: Outcome) -> list[float]:
     """Return by which sums of each output may differ: where an exercise allows rounding, the errors
     of its values add up as random ones do.
     """
@@ -150,7 +165,7 @@ def slack(exercise: GradedExercise, case: Case, one: Outcome) -> list[float]:
 # ---- the records ----
 
 
-def hint_of(exercise: GradedExercise, outcomes: Sequence[Outcome]) -> str:
+def hint_of(exercise: Mutated, outcomes: Sequence[Outcome]) -> str:
     """Return the hint of the mutant that leaves what an answer has left in all small cases of an
     exercise; "" for none.
     """
