@@ -71,6 +71,7 @@ _FILES = {
         "helpers/course/kernel_job.py",
         "helpers/course/inside.py",
         "helpers/course/confine.py",
+        "helpers/tensor_maps.py",
     ),
     "python": (
         "helpers/course/inside.py",
