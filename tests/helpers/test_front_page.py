@@ -11,9 +11,20 @@ from helpers.tools import front_page
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_picture_has_the_words_of_todays_finding():
-    with Image.open(front_page.FOLDER / front_page.FINDING) as picture:
-        assert picture.info[front_page.TEXT] == str(front_page.race())
+def test_the_moving_picture_tells_todays_replay():
+    with Image.open(front_page.FOLDER / front_page.REPLAY) as picture:
+        told, count = picture.info["comment"].decode(), picture.n_frames
+    frames = front_page.frames_of(front_page.replayed())
+    assert told == " ".join(words for _, words in frames) and count == len(frames)
+    assert "B: Line 9: thread 1 reads tile[1]. Thread 0 writes it in line 5, later." in told
+
+
+def test_a_cell_without_a_value_is_drawn_as_one():
+    """P[1] of the other order: its thread has read a cell that nobody had written."""
+    *_, (figure, _) = front_page.frames_of(front_page.replayed())
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    at = texts.index("P")
+    assert texts[at + 1 : at + 5] == ["3", "?", "9", "7"]
 
 
 def test_the_picture_of_times_is_that_of_todays_record():
@@ -26,17 +37,9 @@ def test_the_picture_of_times_is_that_of_todays_record():
     assert "conv1d_vector" in names and not any("yours" in name for name in names)
 
 
-def test_both_lines_of_the_race_are_marked():
-    finding = front_page.race()
-    figure = front_page.picture_of(finding)
-    bands = {round(one.get_y() + 0.5) for one in figure.axes[0].patches}
-    assert bands == {finding.line, finding.other_line}
-    assert len(front_page.KERNEL.splitlines()) > finding.line
-
-
 def test_the_front_page_shows_them():
     shown = {
-        "README.md": (front_page.FINDING, front_page.LAYERS),
+        "README.md": (front_page.REPLAY, front_page.LAYERS),
         "labs/README.md": (front_page.MAPS, front_page.SHARES),
     }
     for page, names in shown.items():

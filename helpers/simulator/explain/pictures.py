@@ -210,10 +210,13 @@ class Replay:
         """
         order = self._most_telling
         return [
-            (str(k), words.threads_of(f.threads, self.threads),
-             self._race(f.races[0]) if f.races else words.of_frame(f, self.threads))
-            for k, f in enumerate(_cut(order.frames, _STILL_FRAMES), 1)
-        ]  # fmt: skip
+            (str(k), words.threads_of(frame.threads, self.threads), self.words_of(frame))
+            for k, frame in enumerate(_cut(order.frames, _STILL_FRAMES), 1)
+        ]
+
+    def words_of(self, frame: Frame) -> str:
+        """Return what happens in a frame: its first race, if it has one."""
+        return self._race(frame.races[0]) if frame.races else words.of_frame(frame, self.threads)
 
     @property
     def _most_telling(self) -> Order:
@@ -288,23 +291,21 @@ class Replay:
         index = divmod(race.cell, columns) if rows > 1 else (race.cell,)
         return words.of_race(race, self.threads, words.cell(race.array, index))
 
-    def _memory_at(self, order: Order, race: Race | None) -> list[Window]:
-        """Return the arrays as they are after the frame of a race, or after the last frame."""
+    def memory_after(self, frames: Iterable[Frame]) -> list[Window]:
+        """Return the arrays as these frames leave them."""
         held = {one.name: list(one.values) for one in self.memory}
-        for frame in order.frames:
-            for access in frame.accesses:
-                if access.kind == "w" and access.array in held:
-                    for at, value in zip(access.cells, access.values, strict=True):
-                        if at is not None:
-                            held[access.array][at] = value
-            if race is not None and race in frame.races:
-                break
+        for access in (access for frame in frames for access in frame.accesses):
+            if access.kind == "w" and access.array in held:
+                for at, value in zip(access.cells, access.values, strict=True):
+                    if at is not None:
+                        held[access.array][at] = value
         return [replace(one, values=tuple(held[one.name])) for one in self.memory]
 
     def _still(self) -> str:
         order = self._most_telling
-        race = next((r for f in order.frames for r in f.races), None)
-        memory = self._memory_at(order, race)
+        first = next((k for k, frame in enumerate(order.frames) if frame.races), None)
+        race = None if first is None else order.frames[first].races[0]
+        memory = self.memory_after(order.frames[: None if first is None else first + 1])
         rows: list[tuple[Window, Mapping[int, str]]] = [
             (one, {race.cell: "hot"} if race and race.array == one.name else {}) for one in memory
         ]

@@ -227,17 +227,28 @@ def threads_of(numbers: Sequence[int], names: Sequence[str]) -> str:
 
 
 def of_frame(frame: Frame, names: Sequence[str]) -> str:
-    """Return what happens in a frame of a replay: one sentence."""
-    done = [f"set {series(list(frame.variables))}"] if frame.variables else []
+    """Return what happens in a frame of a replay: one sentence, each act with who did it."""
+    acts: dict[tuple[int, ...], list[tuple[str, str]]] = {}
+    if frame.variables:
+        acts[frame.threads] = [("set", series(list(frame.variables)))]
     for kind, verb in (("r", "read"), ("w", "write")):
-        arrays = list(dict.fromkeys(a.array for a in frame.accesses if a.kind == kind))
-        if arrays:
-            done.append(f"{verb} {series(arrays)}")
-    who = threads_of(frame.threads, names)
-    if len(frame.threads) == 1:
-        done = [one.replace(" ", "s ", 1).replace("sets ", "sets ") for one in done]
-    act = series(done) if done else "go on" if len(frame.threads) > 1 else "goes on"
-    return f"Line {frame.line}: {who} {act}."
+        arrays: dict[tuple[int, ...], list[str]] = {}
+        for access in (one for one in frame.accesses if one.kind == kind):
+            pairs = zip(frame.threads, access.cells, strict=True)
+            doers = tuple(thread for thread, cell in pairs if cell is not None)
+            if access.array not in arrays.setdefault(doers, []):
+                arrays[doers].append(access.array)
+        for doers, touched in arrays.items():
+            acts.setdefault(doers, []).append((verb, series(touched)))
+    clauses = []
+    for doers, done in acts.items():
+        ending = "s" if len(doers) == 1 else ""
+        said = series([f"{verb}{ending} {what}" for verb, what in done])
+        clauses.append(f"{threads_of(doers, names)} {said}")
+    if not clauses:
+        go = "goes on" if len(frame.threads) == 1 else "go on"
+        clauses = [f"{threads_of(frame.threads, names)} {go}"]
+    return f"Line {frame.line}: {'; '.join(clauses)}."
 
 
 _VERBS = {"r": ("reads", "has read"), "w": ("writes", "has written")}
@@ -258,7 +269,7 @@ def of_race(race: Race, names: Sequence[str], cell_text: str) -> str:
         )
     return (
         f"{first} Thread {other} {_VERBS[other_kind][1]} it in line {other_line}. "
-        "Nothing orders the two: here that came first, by luck."
+        "Nothing orders the two: here that came first."
     )
 
 
