@@ -395,6 +395,35 @@ def test_a_newer_architecture_and_a_cubin():
         cuda.module_from_file("/nowhere/kernel.cubin")
 
 
+@pytest.mark.parametrize(
+    ("options", "arch", "words"),
+    [
+        (["-arch=sm_20"], None, "-arch=sm_20, and PyCUDA adds -arch=sm_90"),
+        (["-arch", "sm_90a"], None, "-arch=sm_90a, and PyCUDA adds -arch=sm_90"),
+        (["-arch=sm_90"], "sm_90a", "-arch=sm_90, and PyCUDA adds -arch=sm_90a"),
+        (["-fmad=false", "-fmad=true"], None, "-fmad=false and -fmad=true"),
+    ],
+)
+def test_options_of_which_nvcc_takes_the_last_are_told(options, arch, words):
+    with pytest.warns(pycuda_api.SimulatorWarning, match=words):
+        SourceModule(NOTHING, options=options, arch=arch)
+
+
+@pytest.mark.parametrize(
+    ("options", "arch"),
+    [
+        (["-arch=sm_90"], None),
+        (["-arch=sm_90a"], "sm_90a"),
+        (["-fmad=false", "-fmad=false"], None),
+        (["-gencode=arch=compute_90,code=sm_90"], None),
+    ],
+)
+def test_options_that_agree_with_pycudas_are_taken_in_silence(options, arch, recwarn):
+    SourceModule(NOTHING, options=options, arch=arch)
+    compiler.compile_plain(NOTHING, ["-arch=sm_80"], False, "nvcc", None)
+    assert not recwarn.list
+
+
 def test_a_saved_image_is_loaded_again(tmp_path):
     path = tmp_path / "one.image"
     path.write_bytes(compiler.compile("__global__ void one(int *x) { *x = 1; }"))
@@ -481,6 +510,13 @@ REFUSED = {
     "a float4 behind a pointer": (_passes_float4, cuda.LogicError, "begins at byte 16"),
     "an old architecture": (
         lambda: SourceModule(NOTHING, arch="sm_20"), cuda.CompileError, "sm_20",
+    ),
+    "an architecture of nobody": (
+        lambda: compiler.compile(NOTHING, arch="sm_91"), cuda.CompileError, "sm_91",
+    ),
+    "machine code for another GPU": (
+        lambda: SourceModule(NOTHING, options=["-gencode", "arch=compute_80,code=sm_80"]),
+        cuda.CompileError, "multiple GPU code instances",
     ),
     "an architecture that is a number": (
         lambda: SourceModule(NOTHING, arch=3), TypeError, "arch is a text",
