@@ -15,6 +15,7 @@ from helpers.simulator.pycuda_api import (
     autoprimaryctx,  # noqa: F401
     characterize,
     compiler,
+    cumath,
     gpuarray,
     tools,
 )
@@ -504,6 +505,10 @@ def _passes_float4():
           block=(4, 1, 1))  # fmt: skip
 
 
+def _three(dtype):
+    return gpuarray.to_gpu(np.array([1, 2, 3], dtype))
+
+
 NOTHING = "__global__ void f() {}"
 TEMPLATE = "template <class T> __global__ void f(T *y) { y[0] = 1; }"
 REFUSED = {
@@ -535,6 +540,29 @@ REFUSED = {
     "the minimum of bool": (
         lambda: gpuarray.min(gpuarray.to_gpu(np.ones(4, bool))), TypeError, "unsupported dtype",
     ),
+    "zeros of float16": (lambda: gpuarray.zeros(4, np.float16), ValueError, "'float16'"),
+    "a sum of float16": (lambda: gpuarray.sum(_three(np.float16)), ValueError, "'float16'"),
+    "a conversion to float16": (
+        lambda: _three(np.float32).astype(np.float16), ValueError, "'float16'",
+    ),
+    "the smaller of integers": (
+        lambda: gpuarray.minimum(_three(np.int32), 2), cuda.CompileError, "minimum of int32",
+    ),
+    "the larger of complex numbers": (
+        lambda: gpuarray.maximum(_three(np.complex64), _three(np.complex64)), cuda.CompileError,
+        "maximum of complex64",
+    ),
+    "a sine of integers": (
+        lambda: cumath.sin(_three(np.int32)), cuda.CompileError, "sin of int32",
+    ),
+    "abs of unsigned": (lambda: abs(_three(np.uint32)), cuda.CompileError, "abs of uint32"),
+    "an order of complex numbers": (
+        lambda: _three(np.complex64) < _three(np.complex64), cuda.CompileError, "< of complex64",
+    ),
+    "a positive complex number": (
+        lambda: gpuarray.if_positive(*[_three(np.complex64)] * 3), cuda.CompileError,
+        "if_positive of complex64",
+    ),
     "a template without an instance": (
         lambda: SourceModule(TEMPLATE, no_extern_c=True).get_function("f"), cuda.LogicError,
         "make it a __device__ function",
@@ -559,3 +587,19 @@ def test_what_a_gpu_would_refuse_is_refused_by_name(name):
     with pytest.raises(error) as refused:
         call()
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: abs(_three(np.uint8)), [1, 2, 3]),
+        (lambda: abs(_three(np.int32)), [1, 2, 3]),
+        (lambda: gpuarray.minimum(_three(np.int32), _three(np.float32)), [1, 2, 3]),
+        (lambda: gpuarray.maximum(2, _three(np.float64)), [2, 2, 3]),
+        (lambda: _three(np.complex64) == _three(np.complex64), [1, 1, 1]),
+        (lambda: cumath.sqrt(_three(np.complex64)), np.sqrt([1, 2, 3])),
+        (lambda: _three(np.float16), [1, 2, 3]),  # a copy needs no kernel
+    ],
+)
+def test_what_has_a_function_in_cuda_is_taken(call, expected):
+    np.testing.assert_allclose(call().get(), expected, rtol=1e-6)
