@@ -493,6 +493,51 @@ def test_recursion_needs_the_stack_that_the_program_asks_for(stack, nbytes, dept
         deep(cuda.Out(y), np.int32(depth), block=(64, 1, 1))
 
 
+# ---- reductions whose result depends on the order ----
+
+
+@pytest.mark.parametrize(
+    ("dtype", "reduce_expr", "is_told"),
+    [
+        (np.float32, "a+2*b", True),
+        (np.float32, "2*a+b", True),
+        (np.float64, "(a+b)/2", True),
+        (np.int32, "a-b", True),
+        (np.complex64, "a-b", True),
+        (np.int32, "a/3+b", True),
+        (np.float32, "a+b", False),
+        (np.float32, "a*b", False),
+        (np.float32, "a+b+0*n", False),
+        (np.float64, "fmax(a, b)", False),
+        (np.float64, "log(exp(a)+exp(b))", False),
+        (np.float32, "hypotf(a, b)", False),
+        (np.int32, "a+b", False),
+        (np.int64, "a|b", False),
+        (np.uint8, "a > b ? a : b", False),
+        (np.complex64, "a*b", False),
+    ],
+)
+def test_a_reduction_that_is_not_associative_is_told(dtype, reduce_expr, is_told, recwarn):
+    name = tools.dtype_to_ctype(dtype)
+    reduce = ReductionKernel(dtype, "0", reduce_expr, arguments=f"const {name} *in")
+    reduce(gpuarray.to_gpu(np.array([7, 2, 4, 9], dtype)))
+    told = [str(one.message) for one in recwarn.list]
+    assert is_told == (len(told) == 1 and "is not associative" in told[0]) and len(told) <= 1
+    reduce(gpuarray.to_gpu(np.array([7, 2, 4, 9], dtype)))
+    assert len(recwarn.list) == len(told)  # once
+
+
+def test_rounding_and_effects_are_no_question_of_the_order(recwarn):
+    values = gpuarray.to_gpu(np.array([1e8, 1, -1e8, 3], np.float32))
+    assert ReductionKernel(np.float32, "0", "a+b", arguments="float *in")(values).get() < 9
+    counter = gpuarray.zeros(1, np.int32)
+    count = ReductionKernel(
+        np.float32, "0", "a+b", "in[i] + 0 * atomicAdd(seen, 1)", "float *in, int *seen"
+    )
+    count(values, counter)
+    assert counter.get() == 4 and not recwarn.list
+
+
 # ---- what PyCUDA or its compiler refuses ----
 
 
