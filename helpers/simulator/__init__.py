@@ -283,7 +283,7 @@ def _loaded(
     if isinstance(options, str):
         raise TypeError(f'options takes a list, such as options=["{options}"], got {options!r}')
     compiler.require_text(source, options)
-    compiler_options.require_folders(options)
+    compiler_options.require_sound(options)
     plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
     module = load(source, tuple(options), f"{plain}.cu", rehearses=rehearses, counts=counts)
     try:

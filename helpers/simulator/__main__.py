@@ -299,7 +299,7 @@ def _run(options: argparse.Namespace) -> int:
     compiler += tuple(f"-I{folder}" for folder in options.folders)
     if _QUOTED_INCLUDE.search(source):  # nvcc looks for it in the source's folder first
         compiler += (f"-I{Path(options.file).resolve().parent}",)
-    compiler_options.require_folders(compiler)
+    compiler_options.require_sound(compiler)
     rng = np.random.default_rng(options.seed)
     name = options.kernel or _only_kernel(source, compiler, options.file)
     values: list[Any] = []

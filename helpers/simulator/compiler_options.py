@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .toolchain import CompileFailed
@@ -24,6 +24,7 @@ _LONG = {
     "system-include": "I",
     "isystem": "I",
     "gpu-architecture": "arch",
+    "generate-code": "gencode",
 }
 _SWITCHES = {
     "use_fast_math": "--use_fast_math",
@@ -33,6 +34,13 @@ _SWITCHES = {
     "w": "--disable-warnings",
 }
 _VALUES = ("std", "ftz", "prec-div", "prec-sqrt", "fmad")
+# These have one value: nvcc takes the last that is given, with a warning.
+_ONCE = ("arch", "maxrregcount", *_VALUES)
+# The architectures of nvcc in CUDA 13; "native" is that of the machine.
+_ARCHITECTURE = re.compile(
+    r"(?:sm|compute|lto)_(?:75|8[06-9]|90a?|1(?:00|03|10|20|21)[af]?)|native|all|all-major"
+)
+_OF_GENCODE = re.compile(r"(?:sm|compute|lto)_\w+")
 # Switches for language extensions; nvcc needs them, the run-time compiler does not have them.
 _ONLY_NVCC = re.compile(r"(?:expt-)?(?:relaxed-constexpr|extended-lambda)")
 # These have no effect: optimisation that keeps the meaning, debugging, messages, files, the host's
@@ -47,7 +55,7 @@ _WITHOUT_VALUE = re.compile(
 )
 _WITH_VALUE = (
     "Xptxas", "ptxas-options", "Xcompiler", "compiler-options", "Xlinker", "linker-options",
-    "Xcudafe", "Xnvlink", "Xarchive", "gencode", "generate-code", "code", "gpu-code", "ccbin",
+    "Xcudafe", "Xnvlink", "Xarchive", "code", "gpu-code", "ccbin",
     "compiler-bindir", "rdc", "relocatable-device-code", "O", "optimize", "dopt", "t", "threads",
     "split-compile", "x", "o", "output-file", "m", "machine", "keep-dir", "odir",
     "output-directory", "diag-suppress", "diag-warn", "Werror", "default-stream", "cudart", "L",
@@ -82,17 +90,16 @@ def read(options: Sequence[object]) -> Options:
     """Read nvcc's options as PyCUDA takes them: a list of words, in which a word may be the value
     of the option before it.
 
-    Raises toolchain.CompileFailed for an unknown option, for an option without its value, and for a
-    macro that would break CUDA's own headers on a GPU.
+    Raises toolchain.CompileFailed for an unknown option, for an option without its value, for an
+    architecture that nvcc does not know, and for a macro that would break CUDA's own headers on a
+    GPU.
     """
     macros: list[str] = []
     paths: list[str] = []
     flags: list[str] = []
     only_nvcc: list[str] = []
-    architecture, registers = "90", 0
-    words = [str(option) for option in options]
-    while words:
-        name, value = _next(words)
+    architecture, registers = "sm_90", 0
+    for name, value in _named(options):
         if name == "D":
             macros.append(_definition(value))
         elif name == "U":
@@ -100,7 +107,10 @@ def read(options: Sequence[object]) -> Options:
         elif name == "I":
             paths.append(value)
         elif name == "arch":
-            architecture = "90a" if value.strip() in ("sm_90a", "compute_90a") else architecture
+            architecture = value.strip()
+        elif name == "gencode":
+            for one in _OF_GENCODE.findall(value):
+                require_architecture(one)
         elif name == "maxrregcount":
             if not value.strip().isdigit():
                 raise CompileFailed(
@@ -113,20 +123,57 @@ def read(options: Sequence[object]) -> Options:
             flags.append(_SWITCHES[name])
         elif name:
             only_nvcc.append(f"--{name}")
+    require_architecture(architecture)
     return Options(
         "\n".join(macros),
         tuple(paths),
         tuple(dict.fromkeys(flags)),
         tuple(only_nvcc),
-        architecture,
+        "90a" if architecture.endswith("_90a") else "90",
         registers,
     )
 
 
-def require_folders(options: Sequence[object]) -> None:
-    """Raise ValueError if a folder of -I is missing: a compiler would not mention it, and would
-    miss the headers. Raises CompileFailed as `read` does.
+def require_architecture(name: str) -> None:
+    """Raise CompileFailed, in nvcc's words, for an architecture that it does not know."""
+    if not _ARCHITECTURE.fullmatch(name):
+        raise CompileFailed(
+            f"nvcc fatal   : Unsupported gpu architecture '{name}': nvcc of CUDA 13 knows sm_75, "
+            "sm_80, sm_86 to sm_90, and newer ones. Leave it out, and the kernel is compiled for "
+            "the GPU"
+        )
+
+
+def values_of(wanted: str, options: Sequence[object]) -> list[str]:
+    """Return the values of the option `wanted`, "arch" or "gencode", in their order."""
+    return [value.strip() for name, value in _named(options) if name == wanted]
+
+
+def contradictions(options: Sequence[object]) -> list[str]:
+    """Return words for each option that has one value and is given several, such as "-fmad=false
+    and -fmad=true". Nvcc takes the last, with a warning.
     """
+    values: dict[str, dict[str, None]] = {}
+    for name, value in _named(options):
+        if name in _ONCE:
+            values.setdefault(name, {})[value.strip()] = None
+    return [
+        " and ".join(f"-{name}={value}" for value in given)
+        for name, given in values.items()
+        if len(given) > 1
+    ]
+
+
+def require_sound(options: Sequence[object]) -> None:
+    """Raise ValueError for options that contradict one another, and for a folder of -I that is
+    missing: a compiler would not mention it, and would miss the headers. Raises CompileFailed as
+    `read` does.
+    """
+    for words in contradictions(options):
+        raise ValueError(
+            f"the options have {words}: nvcc takes the last of them, with a warning. Leave the "
+            "others out"
+        )
     for path in read(options).include_paths:
         if not os.path.isdir(path):
             why = "is a file" if os.path.exists(path) else "does not exist"
@@ -134,6 +181,13 @@ def require_folders(options: Sequence[object]) -> None:
                 f"the option -I{path} names no folder, {os.path.abspath(path)} {why}: give the "
                 "folder of your headers, or leave the option out"
             )
+
+
+def _named(options: Sequence[object]) -> Iterator[tuple[str, str]]:
+    """Yield (name, value) of each option, as `_next` returns them."""
+    words = [str(option) for option in options]
+    while words:
+        yield _next(words)
 
 
 def _next(words: list[str]) -> tuple[str, str]:
@@ -149,7 +203,7 @@ def _next(words: list[str]) -> tuple[str, str]:
     name = _LONG.get(name, name)
     if not word.startswith("-"):
         name = ""
-    if name in ("D", "U", "I", "arch", "maxrregcount", *_VALUES):
+    if name in ("D", "U", "I", "gencode", *_ONCE):
         return name, value if equals else _value(option, words)
     if name in _WITH_VALUE:
         if not equals:

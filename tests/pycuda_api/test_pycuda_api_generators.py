@@ -185,6 +185,87 @@ def test_a_linear_combination():
         elementwise.get_linear_combination_kernel(((True, f4, f4),), f4)
 
 
+F4, F8, I4, C8 = map(np.dtype, (np.float32, np.float64, np.int32, np.complex64))
+X, Y = np.array([1.5, -2.5, 4, 3]), np.array([2, 3, -1, 3])
+OPERATIONS = {
+    "copy": (lambda: elementwise.get_copy_kernel(F8, I4), ["out", Y], F8, Y),
+    "fill": (lambda: elementwise.get_fill_kernel(F4), [3.5, "out"], F4, [3.5] * 4),
+    "reverse": (lambda: elementwise.get_reverse_kernel(F8), [X, "out"], F8, X[::-1]),
+    "arange": (lambda: elementwise.get_arange_kernel(F4), ["out", 2, 3], F4, [2, 5, 8, 11]),
+    "axpbz": (lambda: elementwise.get_axpbz_kernel(F8, F8), [2, X, 1, "out"], F8, 2 * X + 1),
+    "rdivide": (lambda: elementwise.get_rdivide_elwise_kernel(F8, F8), [X, 3, "out"], F8, 3 / X),
+    "a scalar": (
+        lambda: elementwise.get_scalar_op_kernel(F8, F8, F8, "-"), [X, 3, "out"], F8, X - 3,
+    ),
+    "a function": (
+        lambda: elementwise.get_binary_func_kernel("fmax", F8, I4, F8), [X, Y, "out"], F8,
+        np.maximum(X, Y),
+    ),
+    "minimum": (
+        lambda: elementwise.get_binary_minmax_kernel("min", F8, F8, F8, use_scalar=True),
+        [X, 2, "out"], F8, np.minimum(X, 2),
+    ),
+    "real": (lambda: elementwise.get_real_kernel(C8, F4), [Y + 2j, "out"], F4, Y),
+    "imag": (lambda: elementwise.get_imag_kernel(C8, F4), [Y + 2j, "out"], F4, [2] * 4),
+    "conj": (lambda: elementwise.get_conj_kernel(C8, C8), [Y + 2j, "out"], C8, Y - 2j),
+    "if_positive": (
+        lambda: elementwise.get_if_positive_kernel(I4, F8), [Y, X, -X, "out"], F8,
+        np.where(Y > 0, X, -X),
+    ),
+    "where": (
+        lambda: elementwise.get_where_kernel(I4, F8), [Y - 3, X, -X, "out"], F8,
+        np.where(Y != 3, X, -X),
+    ),
+    "logical_not": (
+        lambda: elementwise.get_logical_not_kernel(I4, np.dtype(bool)), [Y - 3, "out"],
+        np.dtype(bool), Y == 3,
+    ),
+    "unary": (lambda: elementwise.get_unary_func_kernel("fabs", F8), [X, "out"], F8, abs(X)),
+    "an operator": (
+        lambda: elementwise.get_binary_op_kernel(I4, F8, F8, "/"), [Y, X, "out"], F8, Y / X,
+    ),
+    "a complex product": (
+        lambda: elementwise.get_binary_op_kernel(I4, C8, C8, "*"), [Y, Y + 2j, "out"], C8,
+        Y * (Y + 2j),
+    ),
+    "axpbyz": (
+        lambda: elementwise.get_axpbyz_kernel(F8, I4, F8, y_is_scalar=True),
+        [2, X, 3, Y, "out"], F8, 2 * X + 3 * Y[0],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_kernel_of_an_operation(name):
+    make, given, dtype, expected = OPERATIONS[name]
+    out = gpuarray.empty(4, dtype)
+    kinds = {"i": np.int32, "c": np.complex64}
+    arrays = [
+        gpuarray.to_gpu(np.asarray(one, kinds.get(one.dtype.kind, one.dtype)))
+        if isinstance(one, np.ndarray)
+        else out if one == "out" else one
+        for one in given
+    ]  # fmt: skip
+    values = [one.gpudata if isinstance(one, gpuarray.GPUArray) else one for one in arrays]
+    make().prepared_call(out._grid, out._block, *values, out.mem_size)
+    np.testing.assert_allclose(out.get(), expected, rtol=1e-6)
+    assert make() is make()
+
+
+def test_the_kernels_of_functions_of_floats():
+    x, y, z = (gpuarray.to_gpu(np.array([5.5, -3], np.float32)) for _ in range(3))
+    call = x._grid, x._block, x.gpudata, y.gpudata, z.gpudata, x.mem_size
+    y.fill(2)
+    elementwise.get_fmod_kernel().prepared_call(*call)
+    np.testing.assert_array_equal(z.get(), [1.5, -1])
+    elementwise.get_ldexp_kernel().prepared_call(*call)
+    np.testing.assert_array_equal(z.get(), [22, -12])
+    elementwise.get_modf_kernel().prepared_call(*call)
+    np.testing.assert_array_equal([y.get(), z.get()], [[5, -3], [0.5, 0]])
+    elementwise.get_frexp_kernel().prepared_call(*call)
+    np.testing.assert_array_equal([y.get(), z.get()], [[0.6875, -0.75], [3, 2]])
+
+
 def test_a_plain_compilation_is_an_image():
     source = 'extern "C" __global__ void k(float* y) { y[threadIdx.x] = N; }'
     image = compiler.compile_plain(source, ["-DN=3"], False, "nvcc", None)

@@ -15,6 +15,7 @@ from helpers.simulator.pycuda_api import (
     autoprimaryctx,  # noqa: F401
     characterize,
     compiler,
+    cumath,
     gpuarray,
     tools,
 )
@@ -395,6 +396,35 @@ def test_a_newer_architecture_and_a_cubin():
         cuda.module_from_file("/nowhere/kernel.cubin")
 
 
+@pytest.mark.parametrize(
+    ("options", "arch", "words"),
+    [
+        (["-arch=sm_20"], None, "-arch=sm_20, and PyCUDA adds -arch=sm_90"),
+        (["-arch", "sm_90a"], None, "-arch=sm_90a, and PyCUDA adds -arch=sm_90"),
+        (["-arch=sm_90"], "sm_90a", "-arch=sm_90, and PyCUDA adds -arch=sm_90a"),
+        (["-fmad=false", "-fmad=true"], None, "-fmad=false and -fmad=true"),
+    ],
+)
+def test_options_of_which_nvcc_takes_the_last_are_told(options, arch, words):
+    with pytest.warns(pycuda_api.SimulatorWarning, match=words):
+        SourceModule(NOTHING, options=options, arch=arch)
+
+
+@pytest.mark.parametrize(
+    ("options", "arch"),
+    [
+        (["-arch=sm_90"], None),
+        (["-arch=sm_90a"], "sm_90a"),
+        (["-fmad=false", "-fmad=false"], None),
+        (["-gencode=arch=compute_90,code=sm_90"], None),
+    ],
+)
+def test_options_that_agree_with_pycudas_are_taken_in_silence(options, arch, recwarn):
+    SourceModule(NOTHING, options=options, arch=arch)
+    compiler.compile_plain(NOTHING, ["-arch=sm_80"], False, "nvcc", None)
+    assert not recwarn.list
+
+
 def test_a_saved_image_is_loaded_again(tmp_path):
     path = tmp_path / "one.image"
     path.write_bytes(compiler.compile("__global__ void one(int *x) { *x = 1; }"))
@@ -463,6 +493,51 @@ def test_recursion_needs_the_stack_that_the_program_asks_for(stack, nbytes, dept
         deep(cuda.Out(y), np.int32(depth), block=(64, 1, 1))
 
 
+# ---- reductions whose result depends on the order ----
+
+
+@pytest.mark.parametrize(
+    ("dtype", "reduce_expr", "is_told"),
+    [
+        (np.float32, "a+2*b", True),
+        (np.float32, "2*a+b", True),
+        (np.float64, "(a+b)/2", True),
+        (np.int32, "a-b", True),
+        (np.complex64, "a-b", True),
+        (np.int32, "a/3+b", True),
+        (np.float32, "a+b", False),
+        (np.float32, "a*b", False),
+        (np.float32, "a+b+0*n", False),
+        (np.float64, "fmax(a, b)", False),
+        (np.float64, "log(exp(a)+exp(b))", False),
+        (np.float32, "hypotf(a, b)", False),
+        (np.int32, "a+b", False),
+        (np.int64, "a|b", False),
+        (np.uint8, "a > b ? a : b", False),
+        (np.complex64, "a*b", False),
+    ],
+)
+def test_a_reduction_that_is_not_associative_is_told(dtype, reduce_expr, is_told, recwarn):
+    name = tools.dtype_to_ctype(dtype)
+    reduce = ReductionKernel(dtype, "0", reduce_expr, arguments=f"const {name} *in")
+    reduce(gpuarray.to_gpu(np.array([7, 2, 4, 9], dtype)))
+    told = [str(one.message) for one in recwarn.list]
+    assert is_told == (len(told) == 1 and "is not associative" in told[0]) and len(told) <= 1
+    reduce(gpuarray.to_gpu(np.array([7, 2, 4, 9], dtype)))
+    assert len(recwarn.list) == len(told)  # once
+
+
+def test_rounding_and_effects_are_no_question_of_the_order(recwarn):
+    values = gpuarray.to_gpu(np.array([1e8, 1, -1e8, 3], np.float32))
+    assert ReductionKernel(np.float32, "0", "a+b", arguments="float *in")(values).get() < 9
+    counter = gpuarray.zeros(1, np.int32)
+    count = ReductionKernel(
+        np.float32, "0", "a+b", "in[i] + 0 * atomicAdd(seen, 1)", "float *in, int *seen"
+    )
+    count(values, counter)
+    assert counter.get() == 4 and not recwarn.list
+
+
 # ---- what PyCUDA or its compiler refuses ----
 
 
@@ -475,12 +550,23 @@ def _passes_float4():
           block=(4, 1, 1))  # fmt: skip
 
 
+def _three(dtype):
+    return gpuarray.to_gpu(np.array([1, 2, 3], dtype))
+
+
 NOTHING = "__global__ void f() {}"
 TEMPLATE = "template <class T> __global__ void f(T *y) { y[0] = 1; }"
 REFUSED = {
     "a float4 behind a pointer": (_passes_float4, cuda.LogicError, "begins at byte 16"),
     "an old architecture": (
         lambda: SourceModule(NOTHING, arch="sm_20"), cuda.CompileError, "sm_20",
+    ),
+    "an architecture of nobody": (
+        lambda: compiler.compile(NOTHING, arch="sm_91"), cuda.CompileError, "sm_91",
+    ),
+    "machine code for another GPU": (
+        lambda: SourceModule(NOTHING, options=["-gencode", "arch=compute_80,code=sm_80"]),
+        cuda.CompileError, "multiple GPU code instances",
     ),
     "an architecture that is a number": (
         lambda: SourceModule(NOTHING, arch=3), TypeError, "arch is a text",
@@ -498,6 +584,29 @@ REFUSED = {
     ),
     "the minimum of bool": (
         lambda: gpuarray.min(gpuarray.to_gpu(np.ones(4, bool))), TypeError, "unsupported dtype",
+    ),
+    "zeros of float16": (lambda: gpuarray.zeros(4, np.float16), ValueError, "'float16'"),
+    "a sum of float16": (lambda: gpuarray.sum(_three(np.float16)), ValueError, "'float16'"),
+    "a conversion to float16": (
+        lambda: _three(np.float32).astype(np.float16), ValueError, "'float16'",
+    ),
+    "the smaller of integers": (
+        lambda: gpuarray.minimum(_three(np.int32), 2), cuda.CompileError, "minimum of int32",
+    ),
+    "the larger of complex numbers": (
+        lambda: gpuarray.maximum(_three(np.complex64), _three(np.complex64)), cuda.CompileError,
+        "maximum of complex64",
+    ),
+    "a sine of integers": (
+        lambda: cumath.sin(_three(np.int32)), cuda.CompileError, "sin of int32",
+    ),
+    "abs of unsigned": (lambda: abs(_three(np.uint32)), cuda.CompileError, "abs of uint32"),
+    "an order of complex numbers": (
+        lambda: _three(np.complex64) < _three(np.complex64), cuda.CompileError, "< of complex64",
+    ),
+    "a positive complex number": (
+        lambda: gpuarray.if_positive(*[_three(np.complex64)] * 3), cuda.CompileError,
+        "if_positive of complex64",
     ),
     "a template without an instance": (
         lambda: SourceModule(TEMPLATE, no_extern_c=True).get_function("f"), cuda.LogicError,
@@ -523,3 +632,19 @@ def test_what_a_gpu_would_refuse_is_refused_by_name(name):
     with pytest.raises(error) as refused:
         call()
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: abs(_three(np.uint8)), [1, 2, 3]),
+        (lambda: abs(_three(np.int32)), [1, 2, 3]),
+        (lambda: gpuarray.minimum(_three(np.int32), _three(np.float32)), [1, 2, 3]),
+        (lambda: gpuarray.maximum(2, _three(np.float64)), [2, 2, 3]),
+        (lambda: _three(np.complex64) == _three(np.complex64), [1, 1, 1]),
+        (lambda: cumath.sqrt(_three(np.complex64)), np.sqrt([1, 2, 3])),
+        (lambda: _three(np.float16), [1, 2, 3]),  # a copy needs no kernel
+    ],
+)
+def test_what_has_a_function_in_cuda_is_taken(call, expected):
+    np.testing.assert_allclose(call().get(), expected, rtol=1e-6)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import io
 import threading
 import warnings
 from random import Random
@@ -315,6 +316,18 @@ def test_a_pool_hands_out_again_what_it_got_back():
     assert pool.managed_bytes >= 1000
     pool.stop_holding()
     assert pool.managed_bytes == 0 and cuda.mem_get_info() == before
+
+
+def test_a_pool_that_reports():
+    log = io.StringIO()
+    pool = tools.DebugMemoryPool(interactive=False, logfile=log)
+    first = gpuarray.empty(100, np.float32, allocator=pool.allocate)
+    assert "Allocation of 400 bytes" in log.getvalue() and "x 400" not in log.getvalue()
+    second = pool.allocate(64)
+    assert "0 held, 1 active" in log.getvalue() and "1x 400 bytes at: " in log.getvalue()
+    assert log.getvalue().endswith("test_a_pool_that_reports|__init__\n")
+    del first, second
+    assert not pool.blocks and pool.held_blocks == 2
 
 
 def test_gpuarrays_from_a_pool():

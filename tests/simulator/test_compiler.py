@@ -726,7 +726,7 @@ def test_macros_with_short_names_reach_the_kernel():
 @pytest.mark.parametrize(
     "words",
     [
-        """-O3 -g -lineinfo -Xptxas -v -Xptxas=-dlcm=ca --ptxas-options=-v -arch=sm_70
+        """-O3 -g -lineinfo -Xptxas -v -Xptxas=-dlcm=ca --ptxas-options=-v -arch=sm_80
         -Xcompiler -fPIC -ccbin g++ -rdc=true -m64 -Wno-deprecated-gpu-targets -std=c++14
         --expt-relaxed-constexpr -keep --resource-usage -use_fast_math --restrict -w
         --maxrregcount=32 -t 4 -lcudadevrt --diag-suppress=177 -ftz=true -prec-div=false""",
@@ -752,6 +752,19 @@ def test_an_option_without_its_value_is_refused_by_name():
         compile_source(PLAIN, ["-arch"])
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-arch=sm_20", "-arch=foo", "-arch sm_91", "--gpu-architecture=90",
+        "-gencode arch=compute_20,code=sm_20",
+        "-gencode=arch=compute_90,code=[sm_90,sm_35]",
+    ],
+)  # fmt: skip
+def test_an_architecture_that_nvcc_does_not_know_is_refused(words):
+    with pytest.raises(CompileFailed, match="Unsupported gpu architecture '"):
+        compile_source(PLAIN, words.split())
+
+
 def test_options_that_change_the_meaning_are_passed_on():
     assert "sin.approx" in value("sinf(y[1])", ["-use_fast_math"])
     assert "sin.approx" not in value("sinf(y[1])")
@@ -764,7 +777,7 @@ template __global__ void k<3>(int*);"""
 
 
 def test_the_target_is_an_h200_unless_its_own_instructions_are_asked_for():
-    assert ".target sm_90\n" in compile_source(PLAIN, ["-arch=sm_70"]).ptx
+    assert ".target sm_90\n" in compile_source(PLAIN, ["-arch=sm_80"]).ptx
     assert ".target sm_90a" in compile_source(PLAIN, ["-arch=sm_90a"]).ptx
     compile_source(f"""#if __CUDA_ARCH__ != 900 || __CUDACC_VER_MAJOR__ != 13
 #error "another compiler"

@@ -1071,9 +1071,15 @@ ODD = {
     "a surrogate": ({"source": "// \udc80\n"}, "half of a surrogate pair .in line 1"),
     "a NUL in the source": ({"source": "\n\0"}, "NUL byte .in line 2"),
     "a NUL in an option": ({"options": ["-DX=\0"]}, "an option has a NUL byte"),
+    "options that contradict": (
+        {"options": ["-fmad=false", "-DN=3", "--fmad", "true"]}, "-fmad=false and -fmad=true",
+    ),
+    "two architectures": (
+        {"options": ["-arch=sm_80", "--gpu-architecture=sm_90"]}, "-arch=sm_80 and -arch=sm_90",
+    ),
     "bytes for numbers": ({"x": np.zeros(4, "S4")}, "holds no numbers"),
     "a masked array": ({"x": np.ma.zeros(4, np.float32)}, "a masked array, whose mask"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ODD)

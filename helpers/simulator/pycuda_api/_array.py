@@ -33,7 +33,9 @@ from ._array_elements import (
     power,
     read_flat,
     real_dtype,
+    require_c_types,
     run,
+    uncompilable,
     write_flat,
 )
 from ._array_layout import Allocator, DeviceArray, has_order, packed_strides
@@ -396,6 +398,8 @@ class GPUArray(DeviceArray):
 
     def __abs__(self) -> GPUArray:
         self._need_contiguous()
+        if self.dtype in (np.uint32, np.uint64):
+            raise uncompilable("abs", self.dtype, "these numbers are their own absolute values")
         dtype = real_dtype(self.dtype)
         return run(
             "abs",
@@ -497,7 +501,11 @@ def _in_place(symbol: str, function: Callable, one: GPUArray, other) -> GPUArray
 
 
 def _compare(symbol: str, function: Callable, one: GPUArray, other) -> GPUArray:
-    """Return 0 and 1 in the arrays' common dtype; beside a scalar, in the array's own dtype."""
+    """Return 0 and 1 in the arrays' common dtype; beside a scalar, in the array's own dtype. Raises
+    CompileError for an order of complex numbers.
+    """
+    if symbol not in ("==", "!=") and one.dtype.kind == "c":
+        raise uncompilable(symbol, one.dtype, "compare .real, .imag or abs()")
     if isinstance(other, GPUArray):
         return run(symbol, function, (one, other), _result_of(one, other, common_dtype(one, other)))
     if not np.isscalar(other):
@@ -526,6 +534,7 @@ def reduce_arrays(
     for array in arrays:
         if not array.flags.forc:
             raise RuntimeError("a reduction needs contiguous arrays")
+    require_c_types(what, np.dtype(dtype), *(array.dtype for array in arrays))
     work = _order.begin(number_of(stream, what), f"gpuarray.{what}")
     with np.errstate(all="ignore"):
         value = np.asarray(

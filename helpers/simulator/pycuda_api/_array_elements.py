@@ -12,6 +12,8 @@ from helpers.simulator import memory
 
 from . import _findings, _memcpy, _order
 from ._array_layout import DeviceArray, address_of_array, order_in_memory
+from ._dtypes import dtype_to_ctype
+from ._errors import CompileError
 from ._stream import Stream, number_of
 
 Out = TypeVar("Out", bound=DeviceArray)
@@ -25,9 +27,10 @@ def run(
     stream: Stream | None = None,
 ) -> Out:
     """Compute out = function(*inputs) element by element in memory order; arrays of shape () pair
-    with every element.
+    with every element. Raises ValueError for a dtype without a C type.
     """
     arrays: tuple[DeviceArray, ...] = (*inputs, out)
+    require_c_types(what, *(array.dtype for array in arrays))
     for array in arrays:
         array._need_contiguous()
         if array.shape != out.shape and array.shape != ():
@@ -52,6 +55,29 @@ def run(
             ).astype(out.dtype)
     write_flat(out, np.broadcast_to(result, (out.size,)), work, what)
     return out
+
+
+def require_c_types(what: str, *dtypes: np.dtype) -> None:
+    """Raise ValueError for a dtype that PyCUDA cannot name in the kernel that it makes, such as
+    float16.
+    """
+    for dtype in dtypes:
+        try:
+            dtype_to_ctype(dtype)
+        except ValueError as error:
+            raise ValueError(
+                f"{what}: PyCUDA makes a kernel for this, and {error}; or compute with NumPy, and "
+                "copy the result with gpuarray.to_gpu"
+            ) from None
+
+
+def uncompilable(what: str, dtype: np.dtype, cure: str) -> CompileError:
+    """Return the error of an operation for which PyCUDA makes a kernel that nvcc refuses."""
+    return CompileError(
+        f"{what} of {dtype}: CUDA has no such function of these numbers, so that the kernel that "
+        f"PyCUDA makes for it does not compile: {cure}",
+        None,
+    )
 
 
 def _element_steps(array: DeviceArray) -> tuple[int, ...]:

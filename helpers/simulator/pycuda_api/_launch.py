@@ -142,6 +142,13 @@ class Function:
         """Launch like prepared_call, on a stream."""
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, stream)
 
+    def run_unseen(self, *args) -> None:
+        """Run one thread with arguments of the prepared types, for a question of this package: the
+        launch has no findings, and no place in the order of the program's work.
+        """
+        with door:
+            launch(self._kernel, pack(self._kernel, self._prepared(args)), (1,), (1,), 0, ())
+
     def prepared_timed_call(self, grid, block, *args, shared_size: int = 0) -> Callable[[], float]:
         """Launch like prepared_call. It returns a function that gives a bound in place of the
         seconds, because the simulator has no clock.

@@ -6,10 +6,12 @@ import os
 import warnings
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from helpers.simulator import architecture
+from helpers.simulator import architecture, compiler_options
+from helpers.simulator.toolchain import CompileFailed
 
 from . import _device, _errors, _findings, _launch
 from ._errors import CompileError
@@ -18,9 +20,9 @@ from ._launch import Function
 # pycuda-complex.hpp and pycuda-helpers.hpp, which PyCUDA puts on every compiler's path.
 _INCLUDE = Path(__file__).parent / "include"
 _ARCHITECTURE = int("".join(map(str, architecture.COMPUTE_CAPABILITY)))
+_OF_THE_GPU = f"sm_{_ARCHITECTURE}"
 
 DEFAULT_NVCC_FLAGS = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
-_OLDEST = 75  # architecture of nvcc in CUDA 13
 _TARGETS = ("cubin", "ptx", "fatbin")
 
 
@@ -48,7 +50,10 @@ def _text(source: object, no_extern_c: bool) -> str:
 
 
 def _all_options(
-    source: str, options: list[str] | None, include_dirs: Sequence[str] | None
+    source: str,
+    options: list[str] | None,
+    include_dirs: Sequence[str] | None,
+    arch: str | None,
 ) -> list[str]:
     if options is None:
         options = DEFAULT_NVCC_FLAGS
@@ -57,22 +62,63 @@ def _all_options(
         raise AttributeError(
             f"options must be a list of str, got a {type(options).__name__}: {options!r}"
         )
+    options = _as_nvcc_takes_them(options, arch)
     paths = (f"-I{Path(path).resolve()}" for path in include_dirs or ())
     return [*options, *paths, *(_options_for_headers() if "pycuda-" in source else ())]
+
+
+def _as_nvcc_takes_them(options: list[str], arch: str | None) -> list[str]:
+    """Return the options with the -arch that PyCUDA adds behind one of the program's (None: it adds
+    none), and remark on those that nvcc would not take.
+    """
+    try:
+        named = compiler_options.values_of("arch", options)
+        contradictions = compiler_options.contradictions(options)
+    except CompileFailed:
+        return options  # the compilation says why
+    for words in contradictions:
+        _findings.remark(
+            f"the options have {words}: nvcc takes the last of them, with a warning. Leave the "
+            "others out"
+        )
+    if not named or arch in (None, named[-1]):
+        return options
+    _findings.remark(
+        f"the options have -arch={named[-1]}, and PyCUDA adds -arch={arch} behind them: nvcc takes "
+        "the last, with a warning. Leave it out, or give SourceModule(..., arch=...)"
+    )
+    return [*options, f"-arch={arch}"]
+
+
+def _require_one_machine_code(options: list[str], arch: str) -> None:
+    """Raise CompileError for a -gencode of another architecture than PyCUDA's -arch: nvcc makes one
+    machine code only for a module.
+    """
+    own = f"arch={arch.replace('sm', 'compute')},code={arch}"
+    with suppress(CompileFailed):  # the compilation says why
+        for value in compiler_options.values_of("gencode", options):
+            if value.replace('"', "") != own:
+                raise CompileError(
+                    "nvcc compilation failed",
+                    None,
+                    stderr="nvcc fatal   : Option '--cubin' is not allowed when compiling for "
+                    f"multiple GPU code instances: PyCUDA adds -arch={arch}, and -gencode has "
+                    f"{value}. Leave -gencode out",
+                )
 
 
 def _check_architecture(arch: str | None) -> None:
     """Warn as PyCUDA does: a GPU does not run code for a newer GPU."""
     if arch is not None and not isinstance(arch, str):
         raise TypeError(f'arch is a text such as "sm_90", got {arch!r}')
-    digits = "".join(c for c in (arch or "").partition("_")[2] if c.isdigit())
-    if digits and int(digits) < _OLDEST:
-        raise CompileError(
-            f"nvcc compilation for {arch} failed",
-            None,
-            stderr=f"nvcc fatal   : Unsupported gpu architecture '{arch}': nvcc of CUDA 13 begins "
-            f"with sm_{_OLDEST}. Leave arch out, and PyCUDA takes that of the GPU",
-        )
+    if arch is None:
+        return
+    try:
+        compiler_options.require_architecture(arch)
+    except CompileFailed as refused:
+        title = f"nvcc compilation for {arch} failed"
+        raise CompileError(title, None, stderr=refused.message) from None
+    digits = "".join(c for c in arch.partition("_")[2] if c.isdigit())
     if digits and int(digits) // 10 < _ARCHITECTURE // 10:
         _findings.remark(
             f"arch={arch!r} makes machine code that no H200 (sm_{_ARCHITECTURE}) can load: leave "
@@ -82,6 +128,11 @@ def _check_architecture(arch: str | None) -> None:
         warnings.warn(
             "arch asks for a higher compute capability than the selected GPU has", stacklevel=3
         )
+
+
+def _check_target(target: str) -> None:
+    if target not in _TARGETS:
+        raise AssertionError(f"target must be one of {', '.join(_TARGETS)}, got {target!r}")
 
 
 def compile(
@@ -101,10 +152,16 @@ def compile(
     nvcc, keep, arch, code and cache_dir steer nvcc and are not used. Raises CompileError with file
     and line.
     """
-    if target not in _TARGETS:
-        raise AssertionError(f"target must be one of {', '.join(_TARGETS)}, got {target!r}")
+    _check_target(target)
+    _check_architecture(arch)
     source = _text(source, no_extern_c)
-    options = _all_options(source, options, include_dirs)
+    options = _all_options(source, options, include_dirs, arch or _OF_THE_GPU)
+    if target == "cubin":
+        _require_one_machine_code(options, arch or _OF_THE_GPU)
+    return _image(source, options, no_extern_c)
+
+
+def _image(source: str, options: list[str], no_extern_c: bool) -> bytes:
     _launch.load(source, options, extern_c=not no_extern_c)
     return _launch.image_of(source, options, extern_c=not no_extern_c)
 
@@ -120,7 +177,9 @@ def compile_plain(
     """Compile `source` as it is, without extern "C" around it, as `compile` does. PyCUDA's
     `compile` calls it.
     """
-    return compile(source, nvcc, list(options), keep, no_extern_c=True, target=target)
+    _check_target(target)
+    source = _text(source, no_extern_c=True)
+    return _image(source, _all_options(source, list(options), None, None), no_extern_c=True)
 
 
 class SourceModule:
@@ -146,9 +205,9 @@ class SourceModule:
     ):
         _check_architecture(arch)
         source = _text(source, no_extern_c)
-        self.module = _launch.load(
-            source, _all_options(source, options, include_dirs), extern_c=not no_extern_c
-        )
+        options = _all_options(source, options, include_dirs, arch or _OF_THE_GPU)
+        _require_one_machine_code(options, arch or _OF_THE_GPU)
+        self.module = _launch.load(source, options, extern_c=not no_extern_c)
         self.get_global = self.module.get_global
         self.get_texref = self.module.get_texref
         self.get_surfref = self.module.get_surfref

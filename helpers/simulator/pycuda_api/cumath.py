@@ -13,8 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ._array import GPUArray
-from ._array_elements import run
-from ._errors import CompileError
+from ._array_elements import run, uncompilable
 
 _REAL_ONLY = ("fabs", "ceil", "floor", "asin", "acos", "atan")
 
@@ -28,8 +27,9 @@ def _unary(name: str, function: Callable) -> Callable:
             text = "this positional argument is not used: give out= or stream= by name"
             warnings.warn(text, DeprecationWarning, stacklevel=2)
         array._need_contiguous()
-        if array.dtype.kind == "c" and name in _REAL_ONLY:
-            raise CompileError(f"there is no {name} of complex numbers in CUDA", None)
+        if array.dtype.kind in "iub" or (array.dtype.kind == "c" and name in _REAL_ONLY):
+            cure = "give .real or .imag" if array.dtype.kind == "c" else "use .astype(np.float32)"
+            raise uncompilable(name, array.dtype, cure)
         if out is not None and (out.dtype, out.shape, out.strides) != (
             array.dtype,
             array.shape,

@@ -7,6 +7,7 @@ and named.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -16,11 +17,20 @@ import numpy as np
 from helpers.quantities import quantity
 
 from ._arguments import LAUNCH
+from ._array_elements import real_dtype
 from ._array_layout import splay
-from ._dtypes import Argument, ScalarArg, VectorArg, complex_include, parse_c_arg
+from ._dtypes import (
+    Argument,
+    ScalarArg,
+    VectorArg,
+    complex_include,
+    dtype_to_ctype,
+    parse_c_arg,
+)
 from ._errors import INVALID_ARGUMENT, logic_error
 from ._launch import Function
 from .compiler import SourceModule
+from .tools import context_dependent_memoize
 
 _LOOP = "for (size_t i = cta_start + tid; i < n; i += total_threads)"
 _RANGE_LOOP = (
@@ -154,6 +164,139 @@ def get_linear_combination_kernel(
     )
     function.prepare([argument.struct_char for argument in arguments])
     return function, []
+
+
+# ---- the kernels of GPUArray's operations in PyCUDA ----
+
+
+def _operation(parameters: str, arguments: str, operation: str) -> Callable[..., Function]:
+    """Return a function that makes the prepared kernel of one operation.
+
+    parameters: those of the function, of which a name with "dtype" stands for a dtype, and any
+    other for words of C; arguments and operation: of the kernel, with the parameters in braces.
+    """
+    signature = inspect.Signature(
+        [
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+            for name in parameters.split()
+        ]
+    )
+
+    @context_dependent_memoize
+    def get(*given, **named) -> Function:
+        words = {
+            name: dtype_to_ctype(value) if "dtype" in name else value
+            for name, value in signature.bind(*given, **named).arguments.items()
+        }
+        return get_elwise_kernel(arguments.format(**words), operation.format(**words))
+
+    get.__doc__ = f"Return the prepared kernel of `{operation}`; its arguments: {arguments}, n."
+    get.__signature__ = signature  # type: ignore[attr-defined]
+    return get
+
+
+_BOTH = "{dtype_x} *x, {dtype_y} *y, {dtype_z} *z"
+_CHOICE = "{crit_dtype} *crit, {dtype} *then_, {dtype} *else_, {dtype} *result"
+
+get_copy_kernel = _operation(
+    "dtype_dest dtype_src", "{dtype_dest} *dest, {dtype_src} *src", "dest[i] = src[i]"
+)
+get_fill_kernel = _operation("dtype", "{dtype} a, {dtype} *z", "z[i] = a")
+get_reverse_kernel = _operation("dtype", "{dtype} *y, {dtype} *z", "z[i] = y[n - 1 - i]")
+get_arange_kernel = _operation(
+    "dtype", "{dtype} *z, {dtype} start, {dtype} step", "z[i] = start + i * step"
+)
+get_axpbz_kernel = _operation(
+    "dtype_x dtype_z", "{dtype_z} a, {dtype_x} *x, {dtype_z} b, {dtype_z} *z", "z[i] = a * x[i] + b"
+)
+get_rdivide_elwise_kernel = _operation(
+    "dtype_x dtype_z", "{dtype_x} *x, {dtype_z} y, {dtype_z} *z", "z[i] = y / x[i]"
+)
+get_scalar_op_kernel = _operation(
+    "dtype_x dtype_a dtype_y operator", "{dtype_x} *x, {dtype_a} a, {dtype_y} *y",
+    "y[i] = x[i] {operator} a",
+)  # fmt: skip
+get_binary_func_kernel = _operation(
+    "func dtype_x dtype_y dtype_z", _BOTH, "z[i] = {func}(x[i], y[i])"
+)
+get_binary_func_scalar_kernel = _operation(
+    "func dtype_x dtype_y dtype_z", _BOTH.replace("*y", "y"), "z[i] = {func}(x[i], y)"
+)
+get_real_kernel = _operation("dtype real_dtype", "{dtype} *y, {real_dtype} *z", "z[i] = real(y[i])")
+get_imag_kernel = _operation("dtype real_dtype", "{dtype} *y, {real_dtype} *z", "z[i] = imag(y[i])")
+get_conj_kernel = _operation("dtype conj_dtype", "{dtype} *y, {conj_dtype} *z", "z[i] = conj(y[i])")
+get_if_positive_kernel = _operation(
+    "crit_dtype dtype", _CHOICE, "result[i] = crit[i] > 0 ? then_[i] : else_[i]"
+)
+get_where_kernel = _operation(
+    "crit_dtype dtype", _CHOICE, "result[i] = crit[i] != 0 ? then_[i] : else_[i]"
+)
+get_logical_not_kernel = _operation(
+    "dtype_x dtype_out", "{dtype_x} *x, {dtype_out} *out", "out[i] = x[i] == 0"
+)
+get_fmod_kernel = _operation(
+    "", "float *arg, float *mod, float *z", "z[i] = fmod(arg[i], mod[i])"
+)
+get_modf_kernel = _operation(
+    "", "float *x, float *intpart, float *fracpart", "fracpart[i] = modf(x[i], &intpart[i])"
+)
+get_frexp_kernel = _operation(
+    "", "float *x, float *significand, float *exponent",
+    "int power = 0; significand[i] = frexp(x[i], &power); exponent[i] = power",
+)  # fmt: skip
+get_ldexp_kernel = _operation(
+    "", "float *sig, float *expt, float *z", "z[i] = ldexp(sig[i], int(expt[i]))"
+)
+_unary = _operation(
+    "func_name in_dtype out_dtype", "{in_dtype} *y, {out_dtype} *z", "z[i] = {func_name}(y[i])"
+)
+
+
+def get_unary_func_kernel(func_name: str, in_dtype, out_dtype=None) -> Function:
+    """Return the prepared kernel of z[i] = func_name(y[i]); its arguments: y, z, n."""
+    return _unary(func_name, in_dtype, in_dtype if out_dtype is None else out_dtype)
+
+
+def get_binary_minmax_kernel(func: str, dtype_x, dtype_y, dtype_z, use_scalar: bool) -> Function:
+    """Return the prepared kernel of "min" or "max"; its arguments: x, y, z, n. As in PyCUDA, it
+    does not compile without a floating-point number.
+    """
+    kinds = {np.dtype(dtype).kind for dtype in (dtype_x, dtype_y, dtype_z)}
+    suffix = "" if np.float64 in (dtype_x, dtype_y) else "f"
+    make = get_binary_func_scalar_kernel if use_scalar else get_binary_func_kernel
+    return make(f"{'f' * ('f' in kinds)}{func}{suffix}", dtype_x, dtype_y, dtype_z)
+
+
+def _read_as(dtype_z: np.dtype, dtype: np.dtype, name: str, is_scalar: bool) -> str:
+    """Return an element of an array in C, converted to the result's type, or to the real type of a
+    complex result.
+    """
+    keeps_real = dtype_z.kind == "c" and dtype.kind != "c"
+    wanted = dtype_to_ctype(real_dtype(dtype_z) if keeps_real else dtype_z)
+    return f"({wanted}) {name}[{0 if is_scalar else 'i'}]"
+
+
+@context_dependent_memoize
+def get_binary_op_kernel(
+    dtype_x, dtype_y, dtype_z, operator: str, x_is_scalar: bool = False, y_is_scalar: bool = False
+) -> Function:
+    """Return the prepared kernel of z = x operator y; its arguments: x, y, z, n."""
+    x = _read_as(np.dtype(dtype_z), np.dtype(dtype_x), "x", x_is_scalar)
+    y = _read_as(np.dtype(dtype_z), np.dtype(dtype_y), "y", y_is_scalar)
+    make = _operation("dtype_x dtype_y dtype_z", _BOTH, f"z[i] = {x} {operator} {y}")
+    return make(dtype_x, dtype_y, dtype_z)
+
+
+@context_dependent_memoize
+def get_axpbyz_kernel(
+    dtype_x, dtype_y, dtype_z, x_is_scalar: bool = False, y_is_scalar: bool = False
+) -> Function:
+    """Return the prepared kernel of z = a x + b y; its arguments: a, x, b, y, z, n."""
+    x = _read_as(np.dtype(dtype_z), np.dtype(dtype_x), "x", x_is_scalar)
+    y = _read_as(np.dtype(dtype_z), np.dtype(dtype_y), "y", y_is_scalar)
+    arguments = "{dtype_x} a, {dtype_x} *x, {dtype_y} b, {dtype_y} *y, {dtype_z} *z"
+    make = _operation("dtype_x dtype_y dtype_z", arguments, f"z[i] = a * ({x}) + b * ({y})")
+    return make(dtype_x, dtype_y, dtype_z)
 
 
 class ElementwiseKernel:

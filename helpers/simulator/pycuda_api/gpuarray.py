@@ -20,7 +20,14 @@ from helpers.simulator import memory
 
 from . import _findings, _order
 from ._array import GPUArray, reduce_arrays
-from ._array_elements import common_dtype, packed_scalar, read_flat, run, write_flat
+from ._array_elements import (
+    common_dtype,
+    packed_scalar,
+    read_flat,
+    run,
+    uncompilable,
+    write_flat,
+)
 from ._array_layout import Allocator, ArrayFlags, address_of_array, packed_strides, splay
 from ._dtypes import get_or_register_dtype
 from ._errors import CompileError, LaunchError
@@ -341,6 +348,8 @@ def if_positive(
             f"if_positive() chooses between arrays of one dtype, got {then_.dtype} and "
             f"{else_.dtype}"
         )
+    if criterion.dtype.kind == "c":
+        raise uncompilable("if_positive", criterion.dtype, "give .real, .imag or abs()")
     out = empty_like(then_) if out is None else out
     return run(
         "if_positive", lambda c, t, e: np.where(c > 0, t, e), (criterion, then_, else_), out, stream
@@ -367,9 +376,9 @@ def where(
 
 def _extremum(what: str, function: Callable, a, b, out, stream: Stream | None) -> GPUArray:
     array, other = (a, b) if isinstance(a, GPUArray) else (b, a)
-    if array.dtype.kind == "b":
-        raise TypeError(f"{what} of {array.dtype}: unsupported dtype specified, as in PyCUDA")
     out = empty_like(array) if out is None else out
+    if not {"f"} & {one.dtype.kind for one in (a, b, out) if isinstance(one, GPUArray)}:
+        raise uncompilable(what, array.dtype, "use .astype(np.float32), or if_positive")
     if isinstance(other, GPUArray):
         return run(what, function, (array, other), out, stream)
     value = packed_scalar(other, array.dtype, what)

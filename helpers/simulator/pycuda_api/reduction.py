@@ -8,9 +8,16 @@ barrier.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
+from helpers.simulator import faults, memory
+
+from . import _findings
 from ._dtypes import complex_include, dtype_to_ctype, parse_c_arg
+from ._launch import Function
+from ._memory import mem_alloc
 from .compiler import SourceModule
 from .elementwise import bind
 from .gpuarray import GPUArray
@@ -45,6 +52,25 @@ extern "C" __global__ void {name}(out_type *out, {arguments}, unsigned int seq_c
         out[blockIdx.x] = halo_partial[0];
 }}
 """
+# Combines the first three values in both ways. One thread runs it.
+_GROUPED = """
+extern "C" __global__ void halo_grouped(
+    out_type *out, {arguments}, unsigned int seq_count, size_t n)
+{{
+    for (size_t halo_k = 0; halo_k < 3; halo_k++) {{
+        const size_t i = halo_k < n ? halo_k : n - 1;
+        out[halo_k] = READ_AND_MAP(i);
+    }}
+    out_type halo_a = out[0], halo_b = out[1], halo_c = out[2];
+    out_type halo_ab = REDUCE(halo_a, halo_b), halo_bc = REDUCE(halo_b, halo_c);
+    out[3] = REDUCE(halo_ab, halo_c);
+    out[4] = REDUCE(halo_a, halo_bc);
+}}
+"""
+_HAS_EFFECTS = re.compile(
+    r"(?<![=!<>])=(?!=)|\+\+|--|(?<!&)&(?!&)|\b(?:atomic|printf|curand)\w*"
+).search
+_ROUNDING = 1e-3  # of the largest number; a larger difference is not rounding
 
 
 class ReductionKernel:
@@ -83,6 +109,8 @@ class ReductionKernel:
         if not any(parse_c_arg(declaration).struct_char == "P" for declaration in declared):
             raise AssertionError("a ReductionKernel needs at least one array among its arguments")
         first = map_expr or "in[i]"
+        self._reduce_expr = reduce_expr
+        self._grouped: Function | None = None  # until the first call has asked it
         self._stage1 = self._compile(f"{name}_stage1", declared, first, keep, options, **common)
         partial = [f"const {out_type} *pycuda_reduction_inp", *declared]
         self._stage2 = self._compile(
@@ -102,11 +130,53 @@ class ReductionKernel:
             map_expr=map_expr,
             **common,
         )
-        function = SourceModule(source, options=options, keep=keep, no_extern_c=True).get_function(
-            name
+        codes = ["P", *(argument.struct_char for argument in arguments), "I", "N"]
+        asks = name.endswith("_stage1") and self._is_asked(map_expr, common["preamble"])
+        source += _GROUPED.format(arguments=text) if asks else ""
+        module = SourceModule(source, options=options, keep=keep, no_extern_c=True)
+        if asks:
+            self._grouped = module.get_function("halo_grouped").prepare(codes)
+        return module.get_function(name).prepare(codes), arguments
+
+    def _is_asked(self, map_expr: str, preamble: str) -> bool:
+        """Return whether values may be read and combined once more, to see what their grouping
+        changes.
+        """
+        return self.dtype_out.kind in "biufc" and not (
+            _HAS_EFFECTS(map_expr) or re.search(r"\b(?:atomic|printf|curand)", preamble)
         )
-        function.prepare(["P", *(argument.struct_char for argument in arguments), "I", "N"])
-        return function, arguments
+
+    def _remark_on_grouping(self, values: list, size: int) -> None:
+        """Remark on a reduce_expr whose result depends on which values are combined first: the
+        threads of a block combine them in another order than a loop.
+        """
+        grouped, self._grouped = self._grouped, None
+        if grouped is None or not size:
+            return
+        try:
+            out = mem_alloc(5 * self.dtype_out.itemsize)
+        except MemoryError:
+            return
+        try:
+            grouped.run_unseen(out, *values, _SEQUENCE, size)
+            got = np.empty(5, self.dtype_out)
+            memory.read(got, int(out), got.nbytes)
+        except faults.LaunchFault:
+            return  # the launch of the program has told it
+        finally:
+            out.free()
+        with np.errstate(all="ignore"):
+            a, b, c, left, right = got.tolist()
+            differs = left != right
+            if self.dtype_out.kind in "fc":
+                differs = abs(left - right) > _ROUNDING * np.abs(got).max()
+        if differs:
+            _findings.remark(
+                f"{self._name}: reduce_expr {self._reduce_expr!r} is not associative. Of the "
+                f"values {a}, {b}, {c}, it makes {left} if the first two are combined first, and "
+                f"{right} if the last two are. The threads of a block combine partial results, so "
+                "the result is not that of a loop. What is done to each value belongs into map_expr"
+            )
 
     def __call__(
         self, *args, stream=None, out: GPUArray | None = None, allocator=None, kernel_wrapper=None
@@ -137,6 +207,7 @@ class ReductionKernel:
                 size,
                 shared_size=shared,
             )
+            self._remark_on_grouping(values, size)
             if blocks == 1:
                 return result
             stage, given = self._stage2, (result, *args)

@@ -9,8 +9,12 @@ import functools
 import gc
 import math
 import os
+import sys
+import traceback
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import TextIO
 
 import numpy as np
 
@@ -162,6 +166,38 @@ class DeviceMemoryPool(_Pool):
 
     def _make(self, nbytes: int):
         return _memory.mem_alloc(nbytes)
+
+
+class DebugMemoryPool(DeviceMemoryPool):
+    """A pool that writes on each allocation: its size, which functions have called for it, how much
+    memory is free, and the blocks in use, by size and caller.
+
+    interactive: wait for Enter after each; logfile: where to write, by default sys.stdout.
+    """
+
+    def __init__(self, interactive: bool = True, logfile: TextIO | None = None):
+        super().__init__()
+        self.interactive = interactive
+        self.logfile = sys.stdout if logfile is None else logfile
+        self.blocks: weakref.WeakKeyDictionary[PooledDeviceAllocation, tuple[int, str]]
+        self.blocks = weakref.WeakKeyDictionary()
+
+    def allocate(self, size: int) -> PooledDeviceAllocation:
+        """Return `size` bytes, after a report on them and on the blocks in use."""
+        callers = "|".join(frame.name for frame in traceback.extract_stack()[:-1])
+        free, total = _memory.mem_get_info()
+        report = [
+            f"Allocation of {size:,} bytes (memory: {free:,} of {total:,} bytes free; pool: "
+            f"{self.held_blocks} held, {self.active_blocks} active) at: {callers}"
+        ]
+        for (nbytes, at), count in sorted(Counter(self.blocks.values()).items()):
+            report.append(f"  {count}x {nbytes:,} bytes at: {at}")
+        print(*report, sep="\n", file=self.logfile)
+        if self.interactive:
+            input("  [Enter]")
+        allocation = super().allocate(size)
+        self.blocks[allocation] = size, callers
+        return allocation
 
 
 class PageLockedAllocator:
