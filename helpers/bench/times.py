@@ -203,10 +203,10 @@ class Times(Sequence[Time]):
         return AtLeast(bound, found.largest.title, self._ours(one.kernel))
 
     def _ours(self, kernel: Kernel) -> float | None:
-        """Return the recorded ms or ratio of the kernel of kernels/ that a student's stands for;
-        None where the student's has the launch of another one.
+        """Return the recorded ms or ratio of the kernel of kernels/ whose text, or that of one of
+        its launches, a student has written; None where it is a kernel of another name.
         """
-        if kernel.function != kernel.name:
+        if kernel.function not in kernel.sources:
             return None
         ours = self._recorded(Kernel(kernel.name, kernel.spec, kernel.settings))
         if self.over is None:
