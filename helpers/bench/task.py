@@ -321,13 +321,12 @@ def _count(task: Task, kernel: Kernel, watch: Any) -> Count:
 def _bounds(task: Task, kernel: Kernel) -> Bounds | None:
     if task.size is None or kernel.is_missing or isinstance(kernel.spec, Library):
         return None
-    sizes = task.counted_sizes(kernel)
-    if task.size < max(sizes):
-        return None
-    with contextlib.suppress(ValueError):  # a finding
-        return plan_bounds.bounds_of(
-            lambda size: task.of_size(size).plan(kernel), task.size, sizes, kernel.title
-        )
+    with contextlib.suppress(ValueError):  # a finding, or sizes that the kernel refuses
+        sizes = task.counted_sizes(kernel)
+        if task.size >= max(sizes):
+            return plan_bounds.bounds_of(
+                lambda size: task.of_size(size).plan(kernel), task.size, sizes, kernel.title
+            )
     return None
 
 
