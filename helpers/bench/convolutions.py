@@ -81,6 +81,14 @@ class Convolution(Problem):
         rng = np.random.default_rng((SEED, self.filter_width))
         return rng.uniform(0.1, 1, self.filter_width).astype(np.float32)
 
+    @property
+    def size(self) -> int:
+        """Its cells."""
+        return self.n
+
+    def of_size(self, size: int) -> Convolution:
+        return dataclasses.replace(self, n=size)
+
     def arrays(self) -> dict[str, np.ndarray]:
         cells = kernels_1d.PeriodicData(self.n).cells(0, self.n)
         return {"P": np.full_like(cells, np.nan), "N": cells, "filter": self.filter}

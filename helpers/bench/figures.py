@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from helpers.bench import plan_bounds
 from helpers.bench.task import Library
-from helpers.bench.times import Time, Times
+from helpers.bench.times import AtLeast, Time, Times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +26,9 @@ def bars(
 
     times: of one problem, or of several by name, which get a picture each and share one scale.
     title: by default, what the fastest kernel gains. labels: in place of the kernels'.
-    A kernel without a time has a name and no bar, such as "yours: not yet". floor: whether to draw
+    A kernel without a time has a name and no bar, such as "yours: not yet"; a student's that passes
+    where there is no GPU has the dashed outline of its bound, and a diamond at the recorded time of
+    our solution, where these are known. floor: whether to draw
     the least time that the record's device needs. Where a ratio is below LEAST_LINEAR the axis is
     logarithmic, and dots take the place of bars.
     """
@@ -34,8 +37,9 @@ def bars(
     named = _named(times)
     first = next(iter(named.values()))
     rows = len(_beside_baseline(first)) + floor  # the floor's words have a row of their own
-    figure, pictures = _pictures(named, 0.45 * rows + 1.5, share="x")
     logarithmic = any(_is_small(one) for one in named.values())
+    notes = max(len(_notes(one, logarithmic)) for one in named.values())
+    figure, pictures = _pictures(named, 0.45 * rows + 0.25 * notes + 1.5, share="x")
     for ax, (_, one) in pictures:
         _draw_bars(ax, one, labels, logarithmic=logarithmic)
         if floor and (least := _floor(one)) is not None:
@@ -233,10 +237,13 @@ def _draw_bars(
 
     shown = _beside_baseline(times)
     names = list(labels or [one.kernel.title for one in shown])
+    digits = ".2f" if times.over is not None and not logarithmic else ".3g"
     for y, one in enumerate(shown):
         points = _points(one, ratio=times.over is not None)
         if points is None:
             names[y] = times.without_bar(one, labels[y] if labels else "")
+            if (least := times.at_least(one)) is not None:
+                _draw_at_least(ax, y, least, as_dot=logarithmic, digits=digits)
             continue
         _, value, high = points
         if logarithmic:
@@ -244,8 +251,7 @@ def _draw_bars(
         else:
             styles.bar(ax, y, value, _kind(one))
         styles.whisker(ax, y, *points)
-        text = f"{value:.2f}" if times.over is not None and not logarithmic else f"{value:.3g}"
-        styles.beside(ax, high, y, text, points=9 if logarithmic else 6)
+        styles.beside(ax, high, y, f"{value:{digits}}", points=9 if logarithmic else 6)
     if times.over is not None:
         ax.axvline(1, color=styles.INK, linestyle=":")
     ax.set_yticks(range(len(shown)), names)
@@ -255,9 +261,38 @@ def _draw_bars(
     if logarithmic:
         ax.set_xscale("log")
         ax.xaxis.set_major_formatter(FuncFormatter(styles.tick_text))
-        ax.set_xlabel(f"{times.problem.title}:\n{unit} (logarithmic); left is faster")
+        axis = f"{times.problem.title}:\n{unit} (logarithmic); left is faster"
     else:
-        ax.set_xlabel(f"{times.problem.title}: {unit}; shorter is faster")
+        axis = f"{times.problem.title}: {unit}; shorter is faster"
+    ax.set_xlabel(".\n".join([axis, *_notes(times, logarithmic)]))
+
+
+def _notes(times: Times, logarithmic: bool) -> list[str]:
+    """Return what the marks of kernels without a time stand for: no lines where there are none."""
+    bounds = [least for one in times if (least := times.at_least(one)) is not None]
+    if not bounds:
+        return []
+    mark = "Triangle" if logarithmic else "Dashed bar"
+    said = [f"{mark}: a bound by its counts, not a time; no {plan_bounds.DEVICE} is faster"]
+    if any(least.ours is not None for least in bounds):
+        said.append("Diamond: our solution, recorded")
+    return said
+
+
+def _draw_at_least(ax: Axes, y: float, least: AtLeast, *, as_dot: bool, digits: str) -> None:
+    """Draw the bound of a kernel that has no time, and our solution's recorded time."""
+    from helpers.plotting import styles
+
+    if as_dot:
+        styles.dot(ax, y, least.value, marker=">", hollow=True)
+    else:
+        styles.bar(ax, y, least.value, "bound")
+    text, end = f"at least {least.value:{digits}}", least.value
+    if least.ours is not None:
+        look: styles.Look = {"color": styles.COLOURS[5], "markeredgecolor": styles.INK}
+        ax.plot(least.ours, y, marker="D", markersize=7, linestyle="none", **look)
+        text, end = f"{text}; ours {least.ours:{digits}}", max(end, least.ours)
+    styles.beside(ax, end, y, text, points=9)
 
 
 def _kind(one: Time) -> str:

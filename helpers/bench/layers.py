@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, device, limits, reference
-from helpers.bench import cudnn
+from helpers.bench import cudnn, plan_bounds
 from helpers.bench.on_device import NoLibraryError, OnDevice, Ready
 from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, KernelError, require_alike
@@ -69,6 +69,17 @@ class Layer(Problem):
     @property
     def one(self) -> Layer:
         return self._with(1)
+
+    @property
+    def size(self) -> int:
+        """Its images."""
+        return self.shape.B
+
+    def of_size(self, size: int) -> Layer:
+        return self._with(size)
+
+    def counted_sizes(self, kernel: Kernel) -> tuple[int, int]:
+        return plan_bounds.whole_blocks(lambda images: self._with(images).plan(kernel))
 
     def _with(self, images: int) -> Layer:
         return dataclasses.replace(self, shape=dataclasses.replace(self.shape, B=images))

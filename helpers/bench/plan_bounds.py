@@ -23,6 +23,7 @@ from helpers.problems import conv2d
 from helpers.simulator import bounds
 from helpers.simulator.bounds import Bounds, Counts
 
+DEVICE = "H200"
 IMAGES = (2, 4)  # of the launches that are counted
 PERSISTENT_BLOCKS = 2  # of a kernel whose blocks loop over the images, and of more of them
 PERSISTENT_IMAGES = (4, 8)
@@ -61,7 +62,7 @@ def bounds_of(
         key = wanted.name, wanted.options, wanted.grid, here, number % few
         if key not in made:
             counts = _counts(plan, size, sizes, wanted, number % few, chunks=times // few)
-            made[key] = bounds.bounds(counts, "H200", here)
+            made[key] = bounds.bounds(counts, DEVICE, here)
         found.append(made[key])
     return bounds.in_a_row(found, name or whole[-1].name)
 

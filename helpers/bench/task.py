@@ -8,6 +8,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, kernel_cells, launch, limits, simulator
-from helpers.bench import sources
+from helpers.bench import plan_bounds, sources
 from helpers.bench.counts import Count, Counts
 from helpers.bench.sources import Kernel, KernelError
 from helpers.launch import Plan
 from helpers.quantities import quantity
+from helpers.simulator.bounds import Bounds
 
 Watch = tuple[tuple[int, int, int], int]  # a block, and the number of a warp of it
 
@@ -133,6 +135,22 @@ class Task(abc.ABC):
     def work(self) -> limits.Work:
         """The bytes that must be moved and the operations that must be made."""
 
+    @property
+    def size(self) -> int | None:
+        """The cells or images with whose number the counts of a launch grow in a straight line;
+        None where no such number is known, and so no bound.
+        """
+        return None
+
+    def of_size(self, size: int) -> Task:
+        """Return the problem with another `size`. Raises KernelError where it has none."""
+        raise KernelError(f"{self.title} has no size to change")
+
+    def counted_sizes(self, kernel: Kernel) -> tuple[int, int]:
+        """Return two of the values of `size` that the simulator counts for a bound."""
+        size = self.one.size or 0
+        return size, 2 * size
+
     def passed(self, verdict: checking.Verdict) -> str:
         """Return what a student reads of a kernel that is right."""
         return (
@@ -223,6 +241,14 @@ class Task(abc.ABC):
         counts = [_count(self.one, self.kernel(one), watch) for one in kernels]
         return Counts(counts)
 
+    def bounds(self, kernel: Kernel) -> Bounds | None:
+        """Return the bounds of a kernel's launches on an H200; None where they cannot be counted.
+
+        They are not: where the problem has no `size`, or is smaller than what is counted for them,
+        or where such a launch ends in a finding.
+        """
+        return _bounds(self, kernel)
+
 
 def require_source(kernel: Kernel) -> None:
     """Raise KernelError for a library, which cannot be checked or counted in the simulator."""
@@ -289,6 +315,19 @@ def _count(task: Task, kernel: Kernel, watch: Any) -> Count:
             right = False
     covered = task.covered(kernel)
     return Count(kernel, task.title, tuple(profiles), task.outputs, covered, right)
+
+
+@functools.lru_cache(maxsize=MOST_PROFILES)
+def _bounds(task: Task, kernel: Kernel) -> Bounds | None:
+    if task.size is None or kernel.is_missing or isinstance(kernel.spec, Library):
+        return None
+    with contextlib.suppress(ValueError):  # a finding, or sizes that the kernel refuses
+        sizes = task.counted_sizes(kernel)
+        if task.size >= max(sizes):
+            return plan_bounds.bounds_of(
+                lambda size: task.of_size(size).plan(kernel), task.size, sizes, kernel.title
+            )
+    return None
 
 
 def _faults(profiles: Sequence[simulator.Profile]) -> list[simulator.Finding]:

@@ -8,12 +8,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from helpers import tables
-from helpers.bench import results
+from helpers.bench import plan_bounds, results
 from helpers.bench.counts import NOT_YET, not_yet
 from helpers.bench.ratios import Ratio
 from helpers.bench.results import Record
@@ -46,6 +47,20 @@ class Time:
     def missing(self) -> str:
         """Why it has no ratio: "not compared" if it was timed alone, else its state."""
         return self.state if self.row is None else "not compared"
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """The bound of a kernel that nobody has timed, which is no time, on the axis of the times.
+
+    value: no H200 needs less; in ms, or over the baseline's recorded time. resource: what makes the
+    bound, in words. ours: the recorded time or ratio of our kernel for the same task, None for
+    none.
+    """
+
+    value: float
+    resource: str
+    ours: float | None
 
 
 class Times(Sequence[Time]):
@@ -172,6 +187,35 @@ class Times(Sequence[Time]):
         alone = one.kernel.yours and sum(each.kernel.yours for each in self) == 1
         return f"{label or ('yours' if alone else one.kernel.title)}: {one.missing}"
 
+    def at_least(self, one: Time) -> AtLeast | None:
+        """Return what is known of a student's kernel that passes and is not timed here; None of any
+        other, where its counts give no bound, and where the record is of another GPU than the one
+        that bounds are for.
+        """
+        is_of_bounds = plan_bounds.DEVICE in self.record.device.name
+        if not (one.kernel.yours and one.state == NOT_HERE and is_of_bounds):
+            return None
+        base = None if self.over is None else self._recorded(self.over).ms
+        found = self.problem.bounds(one.kernel)
+        if found is None or (self.over is not None and base is None):
+            return None
+        bound = 1e-3 * found.microseconds / (1.0 if base is None else base)
+        return AtLeast(bound, found.largest.title, self._ours(one.kernel))
+
+    def _ours(self, kernel: Kernel) -> float | None:
+        """Return the recorded ms or ratio of the kernel of kernels/ whose text, or that of one of
+        its launches, a student has written; None where it is a kernel of another name.
+        """
+        if kernel.function not in kernel.sources:
+            return None
+        ours = self._recorded(Kernel(kernel.name, kernel.spec, kernel.settings))
+        if self.over is None:
+            return ours.ms
+        return None if ours.ratio is None else ours.ratio.value
+
+    def _recorded(self, kernel: Kernel) -> Time:
+        return _time(self.record, self.record.comparable(), self.problem, kernel, self.over)
+
     def rows(self) -> list[Mapping[str, Any]]:
         """Return the rows of the record, those that have a time: for the functions of plotting."""
         return [
@@ -181,7 +225,9 @@ class Times(Sequence[Time]):
         ]
 
     def table(self, labels: Sequence[str] | None = None) -> str:
-        """Return ratios over the baseline with intervals and registers, or times."""
+        """Return ratios over the baseline with intervals and registers, or times; below them, what
+        is known of a student's kernel that has none.
+        """
         names = labels or [one.kernel.title for one in self]
         body = []
         for name, one in zip(names, self, strict=True):
@@ -198,7 +244,21 @@ class Times(Sequence[Time]):
         what = "time" if self.over is not None else "ms"
         first = f"over {self.over.title}" if self.over is not None else self.problem.title
         head = (first, f"{what} (95 % interval)", "", "registers")
-        return tables.text(head, body, left=(0, 2))
+        return "\n".join([tables.text(head, body, left=(0, 2)), *self._bounds()])
+
+    def _bounds(self) -> Iterator[str]:
+        """Yield what is known of each student's kernel that has no time."""
+        unit = "ms" if self.over is None else "x"
+        than = "" if self.over is None else f" the time of {self.over.title}"
+        for one in self:
+            if (least := self.at_least(one)) is not None:
+                words = (
+                    f"{one.kernel.title}: a bound, not a time. By its counts ({least.resource}), "
+                    f"no {plan_bounds.DEVICE} takes less than {least.value:.3g} {unit}{than}."
+                )
+                if least.ours is not None:
+                    words += f" Our solution took {least.ours:.3g} {unit}."
+                yield textwrap.fill(words, tables.LINE, subsequent_indent="  ")
 
     def __repr__(self) -> str:
         return f"{self.problem.title}. {self.record.caption()}\n{self.table()}"

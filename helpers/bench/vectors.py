@@ -58,6 +58,14 @@ class Axpy(Problem):
     def one(self) -> Axpy:
         return dataclasses.replace(self, n=min(ONE, self.n))
 
+    @property
+    def size(self) -> int:
+        """Its elements."""
+        return self.n
+
+    def of_size(self, size: int) -> Axpy:
+        return dataclasses.replace(self, n=size)
+
     def arrays(self) -> dict[str, np.ndarray]:
         rng = np.random.default_rng(SEED)
         y, x = (rng.uniform(0.5, 1.5, self.n).astype(np.float32) for _ in range(2))

@@ -10,6 +10,7 @@ line that the message shows.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, replace
 
@@ -20,7 +21,10 @@ _HEAD = re.compile(
 )
 _UNUSED = frozenset((" #177", " #550"))  # a variable that nothing uses yet is no mistake
 
-# A message, a line (regular expressions), and what to write.
+_PARTS = "threadIdx, blockIdx, blockDim and gridDim have three parts: .x, .y and .z."
+_LOOP = "C writes a loop as `for (int j = 0; j < 3; ++j) { ... }`."
+
+# A message, a line (regular expressions), and what to write. The first row that fits is said.
 TABLE = (
     (r"must be a pointer", r"\*\*", "C has no operator for powers: write x * x."),
     (r'"elif" is undefined', "", "C writes `else if`."),
@@ -32,10 +36,48 @@ TABLE = (
     (r'"(np|numpy|math)" is undefined', "", "A kernel has no Python modules. C's own functions are "
      "there, such as sqrtf and fabsf."),
     (r'"print" is undefined', "", r'C writes `printf("%f\n", x);`.'),
+    (r'"(sum|range|sorted|enumerate|zip)" is undefined', "", "A kernel has no functions of Python: "
+     "write a loop."),
+    (r'"(def|lambda)" is undefined', "", "C writes a function of a kernel as "
+     "`__device__ float twice(float x) { return 2 * x; }`, above the kernel."),
+    (r'"\w+" is undefined', "", "C knows a name only after its declaration, such as "
+     "`float x = 0.0f;`. Small and capital letters differ."),
+    (r'expected a "[;)\]]"', "//", "All that follows `//` is a comment: a division is one `/`, "
+     "and a `;` stands before a comment."),
+    (r"expected a ", r"\S\s+if\b.*\belse\b", "C writes `a if c else b` as `c ? a : b`."),
     (r'expected a "\("', r"\b(if|while)\b", "C has brackets around a condition, and braces around "
      "what depends on it: `if (i < n) { ... }`."),
-    (r'expected a "\("', r"\bfor\b", "C writes a loop as `for (int j = 0; j < 3; ++j) { ... }`."),
-    (r"modifiable lvalue", r"[^=!<>]=[^=]", "`=` assigns, and `==` compares."),
+    (r"expected a |must include an initializer", r"\bfor\b[^;]*\bin\b", _LOOP),
+    (r'expected a "\("', r"\bfor\b", _LOOP),
+    (r'expected a "\]"', r"\[[^\]]*:", "C has no slices: an index is one number, and a loop takes "
+     "one element after the other."),
+    (r"expected an expression", r"\b(if|while|for|else)\b[^?]*:", "C has no `:` after a condition: "
+     "braces hold what depends on it, `if (i < n) { ... }`."),
+    (r"must have class type", r"\w\.\w", "Numbers and arrays of C have no attributes and no "
+     "methods. A kernel knows only the sizes that it is given."),
+    (r"preceding parentheses of apparent call", "", "Round brackets call a function. An element "
+     "has square ones, `N[i]`, and a product has its `*`."),
+    (r"return value type does not match", "", "A `void` function, as each kernel is, returns "
+     "nothing: write the result into an array. `return;` alone ends the thread."),
+    (r"must have integral", r"\^", "`^` combines the bits of whole numbers: for a power, write "
+     "x * x."),
+    (r"must have integral", "%", "`%` is for whole numbers: fmodf(x, y) takes floats."),
+    (r"must have integral", r"\[", "An index is a whole number, such as an int."),
+    (r'initialization with "\{', "", "C writes a list of values in braces: "
+     "`float a[3] = {1, 2, 3};`."),
+    (r"must have a constant value", r"\[", "The size of such an array is a number that the "
+     "compiler knows, such as 256 or a macro of the %%kernel line."),
+    (r"no operator|no suitable conversion", r"\b(threadIdx|blockIdx|blockDim|gridDim)\b(?!\s*\.)",
+     _PARTS),
+    (r'class "(uint3|dim3)" has no member', "", _PARTS),
+    (r"more than one instance of overloaded function", r"\b(min|max)\b", "The two have different "
+     "types: a float has its `f`, as in `max(x, 0.0f)`."),
+    (r'cannot be assigned to an entity of type ".*\*"', "", "`=` neither fills nor copies an "
+     "array: a thread writes an element, such as `P[i] = N[i];`."),
+    (r"modifiable lvalue", r"\b(if|while)\s*\([^()]*[^=!<>]=[^=]", "`=` assigns, and `==` "
+     "compares."),
+    (r"modifiable lvalue", r"[^=!<>]=[^=]", "What stands before `=` cannot be written: it is "
+     "`const`, or no variable."),
     (r'"#" not expected', "", "A comment of C begins with `//`."),
     (r'use of "=" where "==" may', "", "`=` assigns, and `==` compares."),
     (r"expression has no effect", r"\[[^\]]*,[^\]]*\]", "C's comma drops what stands before it: "
@@ -65,10 +107,16 @@ class Message:
             (
                 advice
                 for words, code, advice in TABLE
-                if re.search(words, self.words) and re.search(code, self.code)
+                if re.search(words, self.words) and re.search(code, self._read)
             ),
             "",
         )
+
+    @property
+    def _read(self) -> str:
+        """The code without a comment, unless that begins where the error is."""
+        code, comment, _ = self.code.partition("//")
+        return self.code if comment and self.column >= len(code.rstrip()) else code
 
     def __str__(self) -> str:
         shown = [f"{self.file}({self.line}): {self.kind}{self.number}: {self.words}"]
@@ -83,8 +131,7 @@ def messages(output: str) -> list[Message]:
     lines = output.splitlines()
     for k, line in enumerate(lines):
         if match := _HEAD.match(line.strip()):
-            code, caret = [*lines[k + 1 : k + 3], "", ""][:2]
-            has_code = caret.strip() == "^"
+            code, caret = _shown(lines[k + 1 :])
             found.append(
                 Message(
                     match["file"],
@@ -92,11 +139,23 @@ def messages(output: str) -> list[Message]:
                     match["kind"],
                     match["number"] or "",
                     match["words"],
-                    code if has_code else "",
-                    caret.find("^") if has_code else 0,
+                    code,
+                    max(caret.find("^"), 0),
                 )
             )
     return found
+
+
+def _shown(below: list[str]) -> tuple[str, str]:
+    """Return the line of code below a message, and the one with its caret; "" and "" for none. Some
+    messages name types or functions before them.
+    """
+    for code, caret in itertools.pairwise(below):
+        if _HEAD.match(code.strip()) or not code.strip():
+            break
+        if caret.strip() == "^":
+            return code, caret
+    return "", ""
 
 
 def first_error(output: str, source: str) -> str:
@@ -117,7 +176,7 @@ def _at_fault(one: Message, lines: list[str]) -> Message:
     for number in range(min(one.line - 1, len(lines)), 0, -1):
         code = re.sub(r"\s*//.*", "", lines[number - 1]).rstrip()
         if code.strip():
-            return replace(one, line=number, code=code, column=len(code))
+            return replace(one, line=number, code=lines[number - 1].rstrip(), column=len(code))
     return one
 
 

@@ -127,8 +127,10 @@ class Verdict:
 
     @property
     def lines(self) -> dict[int, str]:
-        """What to say of lines of the cell (1 is its first): of both lines of a race."""
-        if self.finding is None:
+        """What to say of lines of the cell (1 is its first): of both lines of a race. Nothing of a
+        cell that is as it was given: its lines are not the student's.
+        """
+        if self.finding is None or self.status == "not_begun":
             return {}
         return dict.fromkeys(self.finding.source_lines, self.finding.headline)
 

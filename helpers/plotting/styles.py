@@ -27,12 +27,13 @@ INK = "#222222"
 Look = dict[str, Any]  # keyword arguments of Matplotlib
 ROOFLINE = "roofline"
 # What a bar stands for, in all figures: a kernel of this repository, the student's, a library's
-# program, and what is no result, such as a baseline or a part of one.
+# program, what is no result, such as a baseline or a part of one, and a bound, which is no time.
 BARS: dict[str, Look] = {
     "ours": {"color": COLOURS[5]},
     "yours": {"color": "white", "hatch": "////"},
     "library": {"color": LIGHT[6], "hatch": ".."},
     "aside": {"color": PALE},
+    "bound": {"color": "white", "linestyle": "--"},
 }
 
 
@@ -143,14 +144,15 @@ def duration_text(ms: float) -> str:
 WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # hides a line behind the text
 
 
-def dot(ax: Axes, y: float, value: float, *, hollow: bool) -> None:
-    """Draw a dot on a thin line across the axes, from which the eye finds its name.
+def dot(ax: Axes, y: float, value: float, *, hollow: bool, marker: str = "o") -> None:
+    """Draw a dot, or another marker, on a thin line, along which the eye finds its name.
 
     On a logarithmic axis the length of a bar would mean nothing, because there is no zero.
     """
     ax.axhline(y, color="#c8c8c8", linewidth=0.8, zorder=0)
     face = "white" if hollow else COLOURS[0]
-    ax.plot(value, y, marker="o", markersize=9, color=face, markeredgecolor=INK, linestyle="none")
+    look: Look = {"color": face, "markeredgecolor": INK, "linestyle": "none"}
+    ax.plot(value, y, marker=marker, markersize=9, **look)
 
 
 def bar(ax: Axes, y: float, width: float, kind: str = "ours", **look: Any) -> BarContainer:

@@ -14,7 +14,7 @@ from helpers.bench import figures, old_records, on_device, problem, results, tim
 from helpers.bench.counts import NOT_YET
 from helpers.experiments import channel_sums
 from helpers.limits import ConvShape
-from helpers.plotting import memory, styles
+from helpers.plotting import descriptions, memory, styles
 from helpers.problems import conv2d
 
 SMALL = ConvShape(B=2, C=2, M=3, H=21, W=30, K=4)
@@ -491,6 +491,66 @@ def test_the_only_kernel_of_a_student_without_a_time_needs_no_name_in_a_figure()
         assert name in [label.get_text() for label in ax.get_yticklabels()]
     (ax,) = bench.bars(alone, labels=["the tile"]).axes
     assert [label.get_text() for label in ax.get_yticklabels()] == ["the tile: not timed here"]
+
+
+@pytest.mark.parametrize(
+    ("make", "baseline", "name", "record"),
+    [
+        (lambda: bench.layer("layer 1"), "conv2d_constant", TILED, "111_tiles"),
+        (lambda: bench.layer("layer 1"), "", "conv2d_basic", "107_layer"),
+        (lambda: bench.conv1d(10**8, 3), "conv1d_constant", "conv1d_tiled_steps", "104_unrolled"),
+        (lambda: bench.axpy(10**7), "", "axpy_basic", "114_timing_traps"),
+    ],
+)
+def test_a_right_kernel_without_a_time_has_the_outline_of_its_bound(make, baseline, name, record):
+    one, mine = make(), cell_of(name, of=name)
+    kernels = [*filter(None, (baseline,)), name, mine]
+    times = (one.compare if baseline else one.sweep)(*kernels, record=record)
+    ours, least = times[name], times.at_least(times[-1])
+    unit = times.ms(baseline) if baseline else 1
+    assert least.value == 1e-3 * one.bounds(times[-1].kernel).microseconds / unit
+    assert least.ours == (ours.ratio.value if baseline else ours.ms)
+    assert 0.05 * least.ours < least.value < least.ours
+    assert times.at_least(ours) is None
+    words = " ".join(str(times).split())
+    limit = f"no H200 takes less than {least.value:.3g} {'x the time of' if baseline else 'ms.'}"
+    assert "a bound, not a time" in words and limit in words
+    assert max(map(len, str(times).splitlines())) <= 100
+    (ax,) = bench.bars(times).axes
+    bar = ax.patches[-1]
+    assert (bar.get_width(), bar.get_linestyle()) == (least.value, "--")
+    assert any(text.get_text().startswith("at least ") for text in ax.texts)
+    assert least.ours in [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "D"]
+    assert "not a time" in descriptions.description(ax.figure)
+
+
+def test_a_bound_follows_the_text_of_the_student():
+    """Twice the loads of a kernel that the loads hold up, and twice the bound."""
+    line, name = bench.conv1d(10**8, 31), "conv1d_constant"
+    load = "sum += N[cell] * filter[j];"
+    again = cell_of(name, (load, f"{load} sum += 0.0f * N[cell + (filter[j] > 9.0f)];"), of=name)
+    once, twice = (
+        line.sweep(cell, record="104_tiles") for cell in (cell_of(name, of=name), again)
+    )
+    assert twice.at_least(twice[0]).value > 1.3 * once.at_least(once[0]).value
+
+
+def test_no_bound_stands_for_a_wrong_kernel_a_small_problem_or_another_gpu():
+    layer = bench.layer("layer 1")
+    wrong = layer.compare(
+        "conv2d_constant", cell_of(TILED, ("c < C", "c < C - 1")), record="111_tiles"
+    )
+    right = layer.compare("conv2d_constant", cell_of(TILED), record="111_tiles")
+    other = dataclasses.replace(right.record.device, name="NVIDIA L4")
+    elsewhere = bench.Times(
+        dataclasses.replace(right.record, device=other), layer, list(right), right.over
+    )
+    few = bench.layer("layer 1", images=1)
+    small = few.sweep(cell_of(TILED), record="111_tiles")
+    for times in (wrong, elsewhere, small):
+        assert times.at_least(times[-1]) is None
+        (ax,) = bench.bars(times).axes
+        assert not ax.patches and "bound" not in ax.get_xlabel() + str(times)
 
 
 def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():

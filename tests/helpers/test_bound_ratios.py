@@ -7,7 +7,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from helpers import kernels, launch, simulator
+from helpers import bench, kernels, launch, simulator
 from helpers.bench import plan_bounds
 from helpers.problems import conv2d
 from helpers.problems.conv1d import conv1d_named
@@ -101,6 +101,17 @@ def array_plan(name: str, width: int):
     return lambda n: spec.plan(n, width)
 
 
+def task_plan(task, name: str):
+    kernel = task.kernel(name)
+    return lambda size: task.of_size(size).plan(kernel)
+
+
+def of_task(task, name: str):
+    """The plans of a task, the two sizes that it counts, and a third."""
+    small, large = task.counted_sizes(task.kernel(name))
+    return task_plan(task, name), (small, large, 3 * small)
+
+
 def stage_plan(images: int):
     steps = network_plan.stages(network_plan.FUSED, images, pixels=True)
     return next(step.plan for step in steps if step.name == "resize")
@@ -114,8 +125,11 @@ def stage_plan(images: int):
         (stage_plan, (2, 4, 6)),
         (array_plan("conv1d_vector", 31), (24 * 768, 48 * 768, 96 * 768)),
         (array_plan("conv1d_one_block", 3), (24 * 1024, 48 * 1024, 96 * 1024)),
+        of_task(bench.axpy(10**7), "axpy_basic"),
+        of_task(bench.conv1d(10**8, 31), "conv1d_tiled_steps"),
+        of_task(bench.layer("layer 2"), "conv2d_tiled"),
     ],
-    ids=("tiled_maps", "atomics", "resize", "vector", "one_block"),
+    ids=("tiled_maps", "atomics", "resize", "vector", "one_block", "axpy", "tiled", "layer"),
 )
 def test_a_few_images_stand_for_more(plan_of, sizes):
     """The counts of a third size are those of the line through two, and so is the bound.

@@ -102,6 +102,7 @@ def test_a_wrong_answer_is_rejected_with_its_hint(one, answer, monkeypatch):
     assert found.points < one.points
     if found.status == "not_begun":
         assert found.points == 0 and str(found).startswith("NOT BEGUN")
+        assert not found.lines, "a line of the given text is marked as an error"
     assert max(map(len, str(found).splitlines())) <= verdict.LINE + 40  # paths and source lines
     golden.require("answers", f"{one.name}: {answer.what}", golden.of_verdict(found))
 

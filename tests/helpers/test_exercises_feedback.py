@@ -190,7 +190,27 @@ TYPED = (  # an edit of conv1d_basic, the line that the error names, and what C 
     ("float sum = 0.0f;", "float sum = 0.0f", 9, 'expected a ";"'),
     ("P[i] = sum;", "P[i] = sum  // the sum", 20, 'expected a ";"'),
     ("0.0f;", "0.0f; # a sum", 9, "begins with `//`"),
-    ("int j = 0", "int j = zero", 13, 'identifier "zero" is undefined'),
+    ("int j = 0", "int j = zero", 13, "only after its declaration"),
+    ("P[i] = sum;", "P[i] = sum // 2;", 20, "a division is one `/`"),
+    ("i < n", "i < n // 2", 8, "a division is one `/`"),
+    ("P[i] = sum;", "P[i] = sum if sum > 0 else 0;", 20, "`c ? a : b`"),
+    ("cell < n", "cell < N.size", 15, "no attributes"),
+    ("P[i] = sum;", "P.append(sum);", 20, "no attributes"),
+    ("N[cell]", "N(cell)", 16, "An element has square ones"),
+    ("P[i] = sum;", "return sum;", 20, "returns nothing"),
+    ("if (i < n) {", "if (i < n):", 8, "C has no `:`"),
+    ("int j = 0; j < 3; ++j", "int j in range(3)", 13, "C writes a loop as"),
+    ("N[cell]", "N[cell:]", 16, "no slices"),
+    ("N[cell] * filter[j]", "N[cell] ^ 2", 16, "bits"),
+    ("N[cell]", "N[cell * 1.0f]", 16, "whole number"),
+    ("float sum = 0.0f;", "float sum = 0.0f, a[2] = [0, 0];", 9, "values in braces"),
+    ("blockIdx.x * blockDim.x + threadIdx.x", "blockIdx * blockDim + threadIdx", 5, "three parts"),
+    ("blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.X", 5, "three parts"),
+    ("0.0f;", "0.0f, t[n];", 9, "the compiler knows"),
+    ("P[i] = sum;", "N[i] = sum;", 20, "is `const`"),
+    ("P[i] = sum;", "if (i > 0) N[i] = sum;", 20, "is `const`"),
+    ("P[i] = sum;", "P[i] = max(sum, 0);", 20, "`max(x, 0.0f)`"),
+    ("P[i] = sum;", "P = N;", 20, "neither fills nor copies"),
 )
 
 
@@ -199,7 +219,13 @@ def test_a_compile_error_names_one_line_and_what_c_wants(before, after, line, wa
     verdict = BASIC.judge(edited(BASIC, (before, after)))
     text = str(verdict)
     assert verdict.status == "compile" and wants in words(text)
+    assert max(map(len, text.splitlines())) <= 100
     assert text.count(": error: ") == 1 and f"conv1d_basic.cu({line}): error: " in text
+
+
+def test_a_comment_behind_the_fault_is_not_advised_on():
+    text = str(BASIC.judge(edited(BASIC, ("P[i] = sum;", "P[i] = sum sum;  // x if y else z"))))
+    assert 'expected a ";"' in text and "comment" not in text and "?" not in text
 
 
 WARNED = (  # an exercise, an edit, and what the compiler's warning comes to
