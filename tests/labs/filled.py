@@ -143,10 +143,17 @@ def _waiting(book: NotebookNode) -> list[NotebookNode]:
 
 
 def _text(cells: Iterable[NotebookNode]) -> str:
-    """The words in the outputs of cells, with those of a figure and of a page."""
-    words = []
+    """The words in the outputs of cells, with those of a figure and of a page. What a cell prints
+    reaches a notebook in pieces, whose number depends on the machine: they are joined.
+    """
+    words: list[str] = []
+    printed = ""
     for output in (output for cell in cells for output in cell.outputs):
+        if output.output_type == "stream":
+            printed += output.text
+            continue
+        words, printed = [*words, printed], ""
         data = output.get("data", {})
-        words += [output.get("text", ""), data.get("text/plain", ""), data.get("text/html", "")]
+        words += [data.get("text/plain", ""), data.get("text/html", "")]
         words += output.get("traceback", [])
-    return "\n".join(words)
+    return "\n".join([*words, printed])
