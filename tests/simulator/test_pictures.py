@@ -187,7 +187,8 @@ def turned(count: int = 8, grid: int = 1, **more) -> Replay:
 
 def stored(one: Replay, order: int, array: str) -> list:
     """Return what an array holds after an order."""
-    return list(next(w for w in one.memory_after(one.orders[order].frames) if w.name == array).values)
+    after = one.memory_after(one.orders[order].frames)
+    return list(next(window for window in after if window.name == array).values)
 
 
 @pytest.mark.parametrize(("count", "grid", "shown"), [(8, 1, 0), (8, 2, 1), (64, 1, 0)])
