@@ -49,7 +49,7 @@ def test_an_array_that_was_freed_is_named_with_the_line_that_allocated_it():
     finding = only(
         checked("y[threadIdx.x] = x[threadIdx.x];", address, parameters="float* y, const float* x")
     )
-    assert (finding.kind, finding.array) == ("out-of-bounds", "x")
+    assert (finding.kind, finding.array) == ("out-of-bounds", "x"), finding
     assert (
         "x, an array of 64 bytes that has been freed (allocated at test_simulator_launch.py:"
         in finding.message
