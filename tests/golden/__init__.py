@@ -121,6 +121,7 @@ def _of_any_thread(verdict: Verdict) -> str:
 def _anywhere(text: str) -> str:
     """The text without what differs between machines: folders, and how long something ran."""
     text = re.sub(r"(?:/[\w.+~-]+)+/(?=[\w.+-]+)", "", text)
+    text = re.sub(r"\btakes [\d.]+( times .*?) \(ratio [\d.]+, .*? pairs\)", r"takes R\1", text)
     return re.sub(r"\b\d+(?:\.\d+)? (?:s|ms|seconds)\b", "T s", text)
 
 
