@@ -240,7 +240,7 @@ def _launch(
             from .explain.finding_values import with_values
 
             again = functools.partial(
-                record, source, name, *given, grid=blocks, block=threads,
+                _recorded_again, source, name, given, grid=blocks, block=threads,
                 shared=more.get("shared", 0), options=options, constants=constants,
                 outputs=outputs, time_limit=_RECORD_S,
             )  # fmt: skip
@@ -248,10 +248,27 @@ def _launch(
         return report, kernel, blocks, threads
 
 
+def _recorded_again(source: str, name: str, given: tuple, **launch: Any) -> Tape:
+    """Record a launch whose arrays are as they were before it. Memory that nothing had written is
+    taken anew: the launch has written it since.
+    """
+    unwritten = [a.copy() for a in given if not isinstance(a, np.ndarray | np.generic)]
+    left = iter(unwritten)
+    args = [a if isinstance(a, np.ndarray | np.generic) else next(left) for a in given]
+    try:
+        return record(source, name, *args, **launch)
+    finally:
+        for one in unwritten:
+            one.close()
+
+
 def _is_small(args: tuple, grid: Extents, block: Extents) -> bool:
     """Return whether a launch is recorded when somebody asks for the values of its findings."""
-    nbytes = sum(a.nbytes for a in args if isinstance(a, np.ndarray))
-    is_of_arrays = all(isinstance(a, np.ndarray | np.generic) for a in args)
+    nbytes = sum(getattr(a, "nbytes", 0) for a in args)
+    is_of_arrays = all(
+        isinstance(a, np.ndarray | np.generic) or (hasattr(a, "copy") and hasattr(a, "close"))
+        for a in args
+    )
     count = math.prod(grid) * math.prod(block)
     return is_of_arrays and nbytes <= _RECORD_BYTES and count <= _RECORD_THREADS
 

@@ -86,6 +86,10 @@ class Fresh:
     def __int__(self) -> int:
         return self.address
 
+    def copy(self) -> Fresh:
+        """Return memory of the same size that nothing has written either."""
+        return Fresh(self.shape, self.dtype)
+
     def close(self) -> None:
         memory.free(self.address)
 
@@ -264,7 +268,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         ("profile", "find the faults and count the memory traffic"),
         ("replay", "show what the threads of one block do, step by step"),
     ):
-        add = commands.add_parser(name, help=words, allow_abbrev=False, **about).add_argument
+        own = f"{prog.removesuffix(f' {name}')} {name}"  # `halo` has the command in its name
+        command = commands.add_parser(name, prog=own, help=words, allow_abbrev=False, **about)
+        add = command.add_argument
         add("file", metavar="FILE.cu", help="the CUDA source")
         add("--kernel", metavar="NAME", help="the kernel; needed if the file has several")
         add("--grid", type=parse_extent, required=True, help="blocks: 4, 32x32")

@@ -98,6 +98,8 @@ def test_the_file_is_called_by_its_own_name(write, capsys):
     assert cli.main(["check", file, *arguments, "--kernel", "reverse"]) == cli.HAS_FINDINGS
     said = capsys.readouterr().out
     assert "mine.cu:6:" in said and "reverse.cu" not in said
+    # The values at both lines of the race, though one of its arrays had none before the launch.
+    assert said.count("line 5, thread (") == said.count("line 6, thread (") == 1
 
 
 def test_profile_as_text_has_the_lines(axpy, capsys):
