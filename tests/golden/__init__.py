@@ -88,7 +88,7 @@ def of_finding(finding: Finding) -> Row:
         "array": finding.array,
         "index": finding.index,
         "count": finding.count,
-        "message": "" if finding.kind == ENDLESS else _anywhere(finding.message),
+        "message": "" if finding.kind == ENDLESS else anywhere(finding.message),
         "cause": finding.cause,
     }
 
@@ -98,8 +98,8 @@ def of_verdict(verdict: Verdict) -> Row:
     return {
         "status": verdict.status,
         "points": verdict.points,
-        "message": _anywhere(_of_any_thread(verdict)),
-        "hint": _anywhere(verdict.hint),
+        "message": anywhere(_of_any_thread(verdict)),
+        "hint": anywhere(verdict.hint),
         "counters": verdict.to_dict()["counters"],
         "finding": of_finding(verdict.finding) if verdict.finding else None,
     }
@@ -118,7 +118,7 @@ def _of_any_thread(verdict: Verdict) -> str:
     return verdict.message.splitlines()[0] if verdict.status == "time" else verdict.message
 
 
-def _anywhere(text: str) -> str:
+def anywhere(text: str) -> str:
     """The text without what differs between machines: folders, and how long something ran."""
     text = re.sub(r"(?:/[\w.+~-]+)+/(?=[\w.+-]+)", "", text)
     text = re.sub(r"\btakes [\d.]+( times .*?) \(ratio [\d.]+, .*? pairs\)", r"takes R\1", text)
