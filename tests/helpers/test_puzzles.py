@@ -160,7 +160,7 @@ def test_the_table_has_the_latest_checks(monkeypatch):
     monkeypatch.setattr(base, "_latest", {})
     assert puzzles.result() == "0 of 12 puzzles solved, 0 of 24 points"
     exercises.find("squares").check(Kernel(exercises.find("squares").solution))
-    for name, what in (("add_arrays", "no guard"), ("sum_table", "lanes down the columns")):
+    for name, what in (("add_arrays", "i <= n"), ("sum_table", "lanes down the columns")):
         with pytest.raises(ExerciseError):
             exercises.find(name).check(answer(name, what))
     rows = [line.split(maxsplit=2) for line in puzzles.table().splitlines()[1:]]

@@ -38,7 +38,7 @@ class Puzzle(kit.Exercise):
     watch: tuple[tuple[int, int, int], int] = ((0, 0, 0), 0)
 
 
-def puzzle(name: str, place: int, title: str, *, task: str, **more: Any) -> Puzzle:
+def puzzle(name: str, place: int, title: str, *, task: str = "", **more: Any) -> Puzzle:
     """Return a puzzle, with the budgets and hints that all of them have. task: what must
     come out, as a hint says it where no other hint fits.
     """
@@ -46,9 +46,10 @@ def puzzle(name: str, place: int, title: str, *, task: str, **more: Any) -> Puzz
         f"Every output is written, and some are wrong: {task}. Take one of the values above, work "
         f"it out by hand, and follow the thread that writes it."
     )
-    more["mistakes"] = (*more.get("mistakes", ()), kit.Mistake(other, when=_is_written))
+    if task:
+        more["mistakes"] = (*more.get("mistakes", ()), kit.Mistake(other, when=_is_written))
+        more["findings"] = (*more.get("findings", ()), *_FINDINGS)
     more["budgets"] = (*more.get("budgets", ()), *_COMMON)
-    more["findings"] = (*more.get("findings", ()), *_FINDINGS)
     return Puzzle(name=name, place=place, title=title, lab=LAB, points=POINTS, **more)
 
 
@@ -118,21 +119,6 @@ def over_image(N: np.ndarray, P: np.ndarray, threads: tuple[int, int], **facts: 
     return kit.one_launch(
         title, {"P": P, "N": N}, grid, threads, width, height, kinds=kinds, facts=facts
     )
-
-
-AXES_EXCHANGED = (
-    "The axes are exchanged: x, the column, comes from threadIdx.x and blockIdx.x, and y, the row, "
-    "from their .y."
-)
-
-
-def reached_by_exchanged_axes(case: kit.Case, height: int, width: int) -> tuple[int, int] | None:
-    """Return how many rows and columns of an image have a thread if .x counts rows and .y columns;
-    None where all have.
-    """
-    (across, down), (wide, high) = case.steps[0].grid[:2], case.steps[0].block[:2]
-    rows, columns = across * wide, down * high
-    return None if rows >= height and columns >= width else (rows, columns)
 
 
 # ---- what several puzzles count ----
