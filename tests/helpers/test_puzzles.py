@@ -132,7 +132,7 @@ def test_a_kernel_that_touches_nothing_has_no_picture(capsys):
 
 
 def test_a_finding_is_told_beside_the_picture(capsys):
-    figure = puzzles.accesses(answer("deal_cells", "no barrier"))
+    figure = puzzles.accesses(answer("deal_cells", "the barrier stands before the filling"))
     said = capsys.readouterr().out
     assert "race" in said and "cells[" in said
     assert figure is not None and "stores cells to shared memory" in titles(figure)[1]
