@@ -177,6 +177,17 @@ def _warps_of_a_block(case: kit.Case) -> int:
     return -(-int(np.prod(case.steps[0].block)) // 32)
 
 
+# Where numbers begin, and how far apart they are, that are greater than what a student may take for
+# the greatest of all. (The greatest of all itself is right.)
+FAR_OUT = ((3e6, 16.0), (2.0**127, 2.0**104))
+
+
+def far_out(numbers: np.ndarray, start: tuple[float, float]) -> np.ndarray:
+    """Return positive numbers moved to one of FAR_OUT, as float32."""
+    first, step = start
+    return (numbers.astype(np.float64) * step + first).astype(np.float32)
+
+
 def padded(values: np.ndarray, to: int, fill: float) -> np.ndarray:
     """Return the values as rows of `to`, the last row filled up."""
     rows = -(-values.size // to)
