@@ -1,7 +1,7 @@
 """The twelve puzzles: kernels of a few lines, written from a blank cell.
 
 A puzzle is an exercise with a small example to draw: the value to follow, and the inputs that it is
-made of. What all puzzles forbid and what any of them can get wrong stands here once.
+made of. What all puzzles forbid, and what several of them are made of, stands here once.
 """
 
 from __future__ import annotations
@@ -38,17 +38,8 @@ class Puzzle(kit.Exercise):
     watch: tuple[tuple[int, int, int], int] = ((0, 0, 0), 0)
 
 
-def puzzle(name: str, place: int, title: str, *, task: str = "", **more: Any) -> Puzzle:
-    """Return a puzzle, with the budgets and hints that all of them have. task: what must
-    come out, as a hint says it where no other hint fits.
-    """
-    other = (
-        f"Every output is written, and some are wrong: {task}. Take one of the values above, work "
-        f"it out by hand, and follow the thread that writes it."
-    )
-    if task:
-        more["mistakes"] = (*more.get("mistakes", ()), kit.Mistake(other, when=_is_written))
-        more["findings"] = (*more.get("findings", ()), *_FINDINGS)
+def puzzle(name: str, place: int, title: str, **more: Any) -> Puzzle:
+    """Return a puzzle, with the budgets that all of them have."""
     more["budgets"] = (*more.get("budgets", ()), *_COMMON)
     return Puzzle(name=name, place=place, title=title, lab=LAB, points=POINTS, **more)
 
@@ -70,37 +61,6 @@ _COMMON = (
     # A second store to one's own output would look like the work of another thread.
     kit.ONE_STORE,
 )
-
-_FINDINGS = (
-    kit.FindingHint(
-        "race",
-        "Two blocks write the same output. Each block has outputs of its own: does the index of "
-        "the store hold blockIdx?",
-        when=lambda found: "two blocks" in found.message,
-    ),
-    kit.FindingHint(
-        "race",
-        "One thread writes a cell and another one touches it, and nothing orders the two: a "
-        "__syncthreads() belongs between them.",
-    ),
-    kit.FindingHint(
-        "uninitialised",
-        "A cell of shared memory is read into which no thread has written. Which thread should "
-        "have filled it?",
-    ),
-    kit.FindingHint(
-        "barrier",
-        "__syncthreads() waits for every thread of the block: it must not stand in a branch that "
-        "some of them do not take, and no thread may return before it.",
-    ),
-)
-
-
-def _is_written(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether each output is a number, and no wrong one is what was there before."""
-    before = case.arrays[case.outputs[0]]
-    return bool(not np.isnan(got).any() and not ((got == before) & (got != want)).any())
-
 
 def over_line(N: np.ndarray, P: np.ndarray, block: int) -> kit.Case:
     """Return a case with a thread for each number of N; P: the output before the launch."""
