@@ -73,7 +73,8 @@ def moved(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> str:
 
 
 def times(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> str:
-    """Return what to say if all outputs (got, want) are the right ones times one number, or "".
+    """Return what to say if all outputs (got, want) are the right ones times one number, or lean
+    to one side of it; else "".
     """
     got, want = (
         np.concatenate([real_pairs(a).astype(np.float64).ravel() for a in side])
@@ -86,9 +87,22 @@ def times(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> str:
         return ""
     if factor == -1:
         return "Every value has the other sign: is something subtracted that belongs added?"
+    if abs(factor - 1) < 1e-3:
+        return _leaning(got / want - 1) if want.all() else ""
     return (
         f"Every value is {factor:.4g} times the right one: is a factor missing or written twice, "
         "or a term added more than once?"
+    )
+
+
+def _leaning(errors: np.ndarray) -> str:
+    """Return what to say if small relative errors have one sign, but for noise; else ""."""
+    mean = float(errors.mean())
+    if abs(mean) < 0.9 * np.sqrt(np.mean(errors**2)):
+        return ""
+    return (
+        f"The values are nearly right, and too {'small' if mean < 0 else 'large'}, by about "
+        f"{abs(mean):.1g} of their size. Is a sum cut, or rounded to one side, again and again?"
     )
 
 
