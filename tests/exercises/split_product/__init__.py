@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tests.exercises.answers import right, wrong
 
-LAST = "        multiply(sum, a_hi, b_hi);\n"
 LOW_A, LOW_B = "multiply(sum, a_lo, b_hi);", "multiply(sum, a_hi, b_lo);"
 REST = "__floats2half2_rn(first - kept.x, second - kept.y)"
 
