@@ -38,12 +38,19 @@ FRACTION = (
 )
 
 
-def _has_axes(case: Case) -> bool:
-    """Return whether a layer has several channels or maps: with one of each, many a wrong index is
-    right. True of a case without them.
+def _has_axes(case: Case, wrong: Sequence[Case]) -> bool:
+    """Return whether a layer that is right has several channels or maps, and several of everything
+    that all wrong ones have several of: with one of each, many a wrong index is right. True of a
+    case without them.
     """
     shape = case.facts.get("shape")
-    return shape is None or max(shape.C, shape.M) > 1
+    if shape is None:
+        return True
+    others = [other.facts["shape"] for other in wrong]
+    missing = [axis for axis in "BCM" if getattr(shape, axis) == 1]
+    return max(shape.C, shape.M) > 1 and all(
+        any(getattr(other, axis) == 1 for other in others) for axis in missing
+    )
 
 
 def without_fractions(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
@@ -112,8 +119,11 @@ def only_one_width(cases: Sequence[Case], wrong: Sequence[int]) -> str:
     """
     widths = [case.kinds.get("filter width") for case in cases]
     bad = {widths[k] for k in wrong}
+    cases_of_wrong = [cases[k] for k in wrong]
     right = {
-        width for k, width in enumerate(widths) if k not in wrong and _has_axes(cases[k])
+        width
+        for k, width in enumerate(widths)
+        if k not in wrong and _has_axes(cases[k], cases_of_wrong)
     } - {1, None}
     if len(right) != 1 or len(bad) < 2 or right & bad:
         return ""

@@ -29,8 +29,10 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def small(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield a patch, several of two channels and five maps, two tiles, and fewer maps of a patch.
+    """Yield an output, a patch, patches of two channels and five maps, two tiles, and fewer maps of
+    a patch.
     """
+    yield layer(rng, ConvShape(1, 1, 1, 7, 7, 7))
     yield layer(rng, ConvShape(1, 1, 1, 8, 10, 7))
     yield layer(rng, ConvShape(1, 2, 5, 11, 14, 7))
     yield layer(rng, ConvShape(1, 1, 1, 24, 88, 7))

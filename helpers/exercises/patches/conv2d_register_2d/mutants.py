@@ -12,8 +12,8 @@ MUTANTS = (
         ("q = 0; q < K", "q = 0; q < 0"),
     ),
     mutant(
-        "Both rows of a patch have the values of the upper one: the lower output's cells lie in "
-        "cell[1].",
+        "Both rows of a patch have the values of the upper one: the lower output's cells lie a row "
+        "further down, in cell[1].",
         (CELL, "cell[0][w + q]"),
     ),
     mutant(

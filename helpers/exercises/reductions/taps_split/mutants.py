@@ -16,8 +16,9 @@ MUTANTS = (
         (SHUFFLES, ""),
     ),
     mutant(
-        "Lane 0 adds its own sum to itself: __shfl_up_sync() reads the lane `half` before, and "
-        "lane 0 has no lane before it.",
+        "The taps of lane 0 count 32 times, and no others: do all lanes begin with the same tap, "
+        "or does lane 0 add its own sum to itself? (__shfl_up_sync() reads the lane `half` before, "
+        "and lane 0 has no lane before it.)",
         ("__shfl_down_sync", "__shfl_up_sync"),
     ),
     mutant(
