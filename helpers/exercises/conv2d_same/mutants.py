@@ -11,7 +11,7 @@ NARROW_TILES, SMALL_GUARD = ("(W + 15)", "(W - K + 16)"), (GUARD, "h > H - K || 
 SMALL_STORE = ("* H + h) * W + w] = sum", "* (H - K + 1) + h) * (W - K + 1) + w] = sum")
 
 NOT_LOADED = "A cell outside of the image counts as 0 and must not be loaded:"
-NOT_STOPPED = "A map has H rows and W columns, and a thread beyond them has no output. Those"
+NOT_STOPPED = "have no output, and are not stopped:"
 
 MUTANTS = (
     mutant(
@@ -76,10 +76,15 @@ MUTANTS = (
         "same output. Here a map has H rows and W columns.",
         SMALL_STORE,
     ),
-    mutant(f"{NOT_STOPPED} are not stopped.", (f"if ({GUARD}) return;", "")),
-    mutant(f"{NOT_STOPPED} below the last row are not stopped.", ("h >= H || ", "")),
     mutant(
-        f"{NOT_STOPPED} right of the last column are not stopped.", ("|| w >= W) return", ") return")
+        f"Threads below the last row and right of the last column {NOT_STOPPED} a map has H rows "
+        "and W columns.",
+        (f"if ({GUARD}) return;", ""),
+    ),
+    mutant(f"Threads below the last row {NOT_STOPPED} a map has H rows.", ("h >= H || ", "")),
+    mutant(
+        f"Threads right of the last column {NOT_STOPPED} a map has W columns.",
+        ("|| w >= W) return", ") return"),
     ),
     mutant(PAST_THE_FILTER, ("p < K", "p < 7"), ("q < K", "q < 7")),
 )
