@@ -86,15 +86,6 @@ def layer_case(
     )
 
 
-# A loop over the filter that ends at another width than K.
-PAST_THE_FILTER = kit.FindingHint(
-    "out-of-bounds",
-    "A filter has C * K * K weights for each map. The loops over p and q end at K, which is an "
-    "argument.",
-    when=lambda found: found.array == "filter",
-)
-
-
 def loads_per_product(
     most: float, hint: str, *, what: str = "loads per product", **more: Any
 ) -> kit.Budget:
