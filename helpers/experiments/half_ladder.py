@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import device, kernel_cells, launch, plotting, simulator, tables
+from helpers import device, launch, plotting, simulator, tables
 from helpers.bench import cudnn, gemms, results
 from helpers.bench.gemms import LIBRARY, Gemm
 from helpers.bench.times import Times
@@ -52,7 +52,7 @@ def compare(product: Gemm, *names: str) -> Times:
     runs = gpu.compute_capability == (9, 0) or (
         set(names) <= {FIRST} and gpu.compute_capability >= (8, 0)
     )
-    if runs and not cudnn.why_not("FP16"):
+    if runs and not cudnn.why_not():
         return product.compare(LIBRARY, *names)
     kernels = [product.kernel(name) for name in (LIBRARY, *names)]
     return Times.read(results.recorded(gemms.RECORD), product, kernels, over=kernels[0])
@@ -95,7 +95,7 @@ def rungs_table() -> str:
 
 def shares_figure(times: Sequence[Times]) -> Figure:
     """Draw the speed of each rung over cuBLAS', product by product."""
-    figure, ax = styles.subplots(9.5, 4.8)
+    _, ax = styles.subplots(9.5, 4.8)
     for number, name in enumerate(RUNGS):
         shares = [share(of_product, name) for of_product in times]
         points = [(i, value) for i, value in enumerate(shares) if value is not None]
@@ -154,16 +154,16 @@ AT_A_TIME = gemm.CLUSTERS[2]
 def order(band: int, cell: Any = None, side: int = SIDE) -> np.ndarray:
     """Return when each of side x side tiles is computed by clusters that stay.
 
-    band: rows of a band. cell: a student's right tile_order, which runs in the simulator; ours
-    without one. Raises AssertionError where a launch of the cell has an error.
+    band: rows of a band. cell: a student's right tile_order, as a %%kernel cell binds it, which
+    runs in the simulator; ours without one. Raises ValueError where its launch has a finding.
     """
     case = tile_order.tiles(side, side, band, AT_A_TIME)
     numbers = tile_order.in_bands(case)
     if cell is not None:
-        own = kernel_cells.parse(cell.text)
         arrays = {"Y": np.full(numbers.shape, -1, np.int32)}
-        (findings,) = launch.simulate(case.plan(own), arrays, simulator.check)
-        assert not findings, findings[0].brief()
+        (findings,) = launch.simulate(case.plan(cell.cell), arrays, simulator.check)
+        if findings:
+            raise ValueError(f"{cell.name}: {findings[0].brief()}")
         numbers = arrays["Y"]
     return numbers[:, ::32]
 
@@ -220,24 +220,12 @@ def stores_figure() -> Figure:
         "multiplies": {"facecolor": styles.COLOURS[0]},
         "stores": {"facecolor": styles.LIGHT[1], "hatch": "////"},
     }
-    copy, multiply, store = looks
     drawn = []
-    for tile in range(3):  # rows: gemm_cluster; gemm_persistent, two; gemm_overlapped, two
-        start = 12 * tile
-        drawn += [
-            Phase(0, start, 2, copy), Phase(0, start + 2, 7, multiply), Phase(0, start + 9, 3, store)
-        ]
-    for tile in range(3):
-        start = 2 + 10 * tile
-        drawn += [
-            Phase(1, start - 2, 2, copy), Phase(2, start, 7, multiply),
-            Phase(2, start + 7, 3, store),
-        ]
-        start = 2 + 7 * tile
-        drawn += [
-            Phase(3, start - 2, 2, copy), Phase(4, start, 7, multiply),
-            Phase(5, start + 7, 3, store),
-        ]
+    # Of each rung: the rows of its copies, products and stores, and how far apart its tiles begin.
+    for rows, apart in (((0, 0, 0), 12), ((1, 2, 2), 10), ((3, 4, 5), 7)):
+        for first in range(2, 2 + 3 * apart, apart):
+            phases = zip(rows, (first - 2, first, first + 7), (2, 7, 3), looks, strict=True)
+            drawn += [Phase(*phase) for phase in phases]
     names = (
         "gemm_cluster", "gemm_persistent: producer", "consumers", "gemm_overlapped: producer",
         "consumers", "copy engine",

@@ -49,8 +49,7 @@ def tiles(high: int, wide: int, band: int, blocks: int) -> kit.Case:
 
 
 def in_bands(case: kit.Case) -> np.ndarray:
-    """Return Y, the number of its tile in each output: band by band, within a band column by column.
-    """
+    """Return Y, in each output the number of its tile, band by band, column by column."""
     numbers = np.zeros((len(case["Y"]), case["wide"]), np.int64)
     done = 0
     for first in range(0, len(numbers), case["band"]):

@@ -55,7 +55,7 @@ MUTANTS = (
         (ROW, "first + rows - 1 - within % rows"),
     ),
     mutant(ONE_TILE, (LOOP, "for (int tile = blockIdx.x; tile < blockIdx.x + 1; ++tile) {")),
-    mutant(ONE_TILE, (LOOP, "for (int tile = blockIdx.x; tile < high * wide; tile = high * wide) {")),
+    mutant(ONE_TILE, ("tile += gridDim.x", "tile = high * wide")),
     mutant(
         "A block computes neighbouring tiles one after the other. So the tiles that are computed "
         "at the same time lie far apart: the next tile of a block is gridDim.x further on.",
