@@ -215,8 +215,12 @@ def _parameters(experiment: Experiment) -> list[str]:
 
 
 def told_in(verdict: Verdict, told: Told) -> Verdict:
-    """Return a verdict with a story in place of its hint: the cause, or what was seen."""
+    """Return a verdict with a story in place of its hint: the cause, or what was seen. What usually
+    leads to a finding stays where the story has no cause.
+    """
     sentence, *evidence = words.lines_of(told.story, told.case.title)
+    if verdict.finding is not None and verdict.hint and not told.story.causes:
+        evidence.insert(0, f"{_OFTEN} {verdict.hint}")
     return replace(
         verdict.because("\n".join((sentence, *evidence))),
         story=Explanation(sentence, tuple(evidence[:EVIDENCE_LINES])),

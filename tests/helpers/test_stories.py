@@ -203,3 +203,14 @@ def test_a_guess_says_that_it_is_one() -> None:
     said = stories.untold(guess, "The launch is too large.").hint.splitlines()
     often = "I do not know the cause. This often leads to it: A guard is missing."
     assert said == [often, "The launch is too large."]
+
+
+def test_a_finding_without_a_cause_keeps_its_hint() -> None:
+    """The mutant's hint stands behind what was seen."""
+    one = exercises.find("conv2d_same")
+    store = ("* H + h) * W + w] = sum", "* (H - K + 1) + h) * (W - K + 1) + w] = sum")
+    with pytest.raises(ExerciseError) as caught:
+        one.check(kernel_cells.parse(edited(one, store)))
+    sentence, often, *_ = caught.value.verdict.hint.splitlines()
+    assert sentence.endswith(words.UNKNOWN)
+    assert often.startswith("This often leads to it: The store's index is that of conv2d_basic")
