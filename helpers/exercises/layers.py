@@ -141,16 +141,6 @@ def weighted(
     return made
 
 
-def first_rows(rows: int) -> Callable[[kit.Case], np.ndarray | None]:
-    """Return a function of a case: what comes out of the first rows of each filter."""
-    return weighted(lambda case, weight: weight.p < rows)
-
-
-def first_columns(columns: int) -> Callable[[kit.Case], np.ndarray | None]:
-    """Return the same as `first_rows`, of columns."""
-    return weighted(lambda case, weight: weight.q < columns)
-
-
 Which = Callable[[kit.Case, np.ndarray], np.ndarray]
 
 
