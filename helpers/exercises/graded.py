@@ -285,9 +285,10 @@ class GradedExercise(BaseExercise):
             is_memory = one.said.startswith("cannot allocate")
             return self._verdict("refused", one.said, "" if is_memory else keep)
         finding = one.findings[0]
-        hints = () if wrapped_index(finding) else (NO_DYNAMIC_MEMORY, *self.findings)
+        wrapped = wrapped_index(finding)
+        hints = () if wrapped else (NO_DYNAMIC_MEMORY, *self.findings)
         shown = misplaced(case, one.misplaced)
-        if finding.kind == "race":
+        if finding.kind in ("race", "out-of-bounds") and not wrapped:
             shown = wrong_values.only_large((*right, case), [len(right)]) or shown
         known = shown or next(
             (h.hint for h in hints if h.kind == finding.kind and h.when(finding)), None
