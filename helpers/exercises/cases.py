@@ -189,7 +189,7 @@ def distinct(case: Case) -> Case:
     for name, array in case.arrays.items():
         if array.dtype != np.float32 or (name in case.outputs and is_unwritten(array).all()):
             continue
-        if array.size and np.ptp(array) < 1e6:  # not where a case is about its values
+        if array.any() and np.ptp(array) < 1e6:  # not where a case is about its values
             flat = array.reshape(-1)
             places = np.argsort(flat, kind="stable")
             # In their order, and nearly all with their signs. The steps differ, so that one sum of

@@ -124,7 +124,7 @@ class GradedExercise(BaseExercise):
 
     def run_small(self, cell: KernelCell) -> tuple[Outcome, ...]:
         """Run a kernel in the small cases, each by itself. Raises DoesNotCompile."""
-        cases = self._fitted(cell, self.small_cases)
+        cases = self.fit_all(cell, self.small_cases)
         return outcomes_of.checked(cell, cases, limit_s=self.limit_s, each=True)
 
     def recognised(self, verdict: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
@@ -177,7 +177,7 @@ class GradedExercise(BaseExercise):
     def _judged(self, cell: KernelCell, seed: int) -> Verdict:
         """Return the verdict of `_run`, sooner: only what comes out right is counted."""
         cases, wants = _drawn(self.cases, self.reference, seed)
-        fitted = self._fitted(cell, cases)
+        fitted = self.fit_all(cell, cases)
         outcomes = list(outcomes_of.checked(cell, fitted, limit_s=self.limit_s))
         verdict = self._of_outcomes(cases, outcomes, wants)
         if verdict is None:
@@ -212,10 +212,11 @@ class GradedExercise(BaseExercise):
 
     def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]:
         """Return the cases of a seed, launched as the options of a cell ask for."""
-        return self._fitted(cell, self.all_cases(seed))
+        return self.fit_all(cell, self.all_cases(seed))
 
-    def _fitted(self, cell: KernelCell, cases: tuple[Case, ...]) -> tuple[Case, ...]:
-        return cases if self.fit is None else tuple(self.fit(case, cell) for case in cases)
+    def fit_all(self, cell: KernelCell, cases: Sequence[Case]) -> tuple[Case, ...]:
+        """Return cases, launched as the options of a cell ask for. Raises CellError."""
+        return tuple(cases if self.fit is None else (self.fit(case, cell) for case in cases))
 
     def to_time(self, cell: KernelCell, seed: int) -> Case:
         """Return the case that a GPU times."""
@@ -559,7 +560,8 @@ class GradedExercise(BaseExercise):
         got, want = real_pairs(got).astype(np.float64), real_pairs(want).astype(np.float64)
         with np.errstate(invalid="ignore"):
             near = np.abs(got - want) <= self.atol_of(case) + self.rtol * np.abs(want)
-        return bool((near | (np.isnan(got) & np.isnan(want))).all())
+        # An infinity is no number away from another one, and equal to it.
+        return bool((near | (got == want) | (np.isnan(got) & np.isnan(want))).all())
 
 
 @lru_cache(maxsize=2)  # the answers to one exercise are often judged one after another

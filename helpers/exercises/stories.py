@@ -61,7 +61,7 @@ def story_of(exercise: GradedExercise, cell: KernelCell) -> Told | None:
     found: Told | None = None
     why_not = ""
     begun = time.process_time()
-    for case in small_cases(exercise):
+    for case in exercise.fit_all(cell, tuple(small_cases(exercise))):
         if time.process_time() > begun + MOST_SECONDS:
             break
         if len(case.steps) != 1 or case.within:
@@ -186,7 +186,8 @@ def judge_of(exercise: GradedExercise, case: Case, experiment: Experiment) -> Ju
                 near = np.abs(got - want) <= exercise.atol_of(case) + (
                     exercise.rtol + 1e-6
                 ) * np.abs(want)
-            found[own[places[name]]] = np.atleast_1d(~(near | (np.isnan(got) & np.isnan(want))))
+            near |= (got == want) | (np.isnan(got) & np.isnan(want))
+            found[own[places[name]]] = np.atleast_1d(~near)
         return found
 
     return Judge(wrong, {own[places[n]]: wants[n] for n in case.outputs}, right, names)
