@@ -127,7 +127,7 @@ def _what(case: Case, found: Finding) -> str:
     """
     if found.kind == "fault":
         return found.message
-    return found.array if found.array in case.arrays else ""
+    return found.array if found.array and found.array in case.arrays else ""
 
 
 def _sums(got: np.ndarray) -> list[float]:
