@@ -124,7 +124,7 @@ class GradedExercise(BaseExercise):
 
     def run_small(self, cell: KernelCell) -> tuple[Outcome, ...]:
         """Run a kernel in the small cases, each by itself. Raises DoesNotCompile."""
-        cases = self._fitted(cell, self.small_cases)
+        cases = self.fit_all(cell, self.small_cases)
         return outcomes_of.checked(cell, cases, limit_s=self.limit_s, each=True)
 
     def recognised(self, verdict: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
@@ -177,7 +177,7 @@ class GradedExercise(BaseExercise):
     def _judged(self, cell: KernelCell, seed: int) -> Verdict:
         """Return the verdict of `_run`, sooner: only what comes out right is counted."""
         cases, wants = _drawn(self.cases, self.reference, seed)
-        fitted = self._fitted(cell, cases)
+        fitted = self.fit_all(cell, cases)
         outcomes = list(outcomes_of.checked(cell, fitted, limit_s=self.limit_s))
         verdict = self._of_outcomes(cases, outcomes, wants)
         if verdict is None:
@@ -212,10 +212,11 @@ class GradedExercise(BaseExercise):
 
     def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]:
         """Return the cases of a seed, launched as the options of a cell ask for."""
-        return self._fitted(cell, self.all_cases(seed))
+        return self.fit_all(cell, self.all_cases(seed))
 
-    def _fitted(self, cell: KernelCell, cases: tuple[Case, ...]) -> tuple[Case, ...]:
-        return cases if self.fit is None else tuple(self.fit(case, cell) for case in cases)
+    def fit_all(self, cell: KernelCell, cases: Sequence[Case]) -> tuple[Case, ...]:
+        """Return cases, launched as the options of a cell ask for. Raises CellError."""
+        return tuple(cases if self.fit is None else (self.fit(case, cell) for case in cases))
 
     def to_time(self, cell: KernelCell, seed: int) -> Case:
         """Return the case that a GPU times."""
@@ -285,9 +286,10 @@ class GradedExercise(BaseExercise):
             is_memory = one.said.startswith("cannot allocate")
             return self._verdict("refused", one.said, "" if is_memory else keep)
         finding = one.findings[0]
-        hints = () if wrapped_index(finding) else (NO_DYNAMIC_MEMORY, *self.findings)
+        wrapped = wrapped_index(finding)
+        hints = () if wrapped else (NO_DYNAMIC_MEMORY, *self.findings)
         shown = misplaced(case, one.misplaced)
-        if finding.kind == "race":
+        if finding.kind in ("race", "out-of-bounds") and not wrapped:
             shown = wrong_values.only_large((*right, case), [len(right)]) or shown
         known = shown or next(
             (h.hint for h in hints if h.kind == finding.kind and h.when(finding)), None
