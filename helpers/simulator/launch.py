@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import arrays, encoded, memory, rehearsal
+from . import arrays, coverage, encoded, memory, rehearsal
 from .architecture import HEAP_BYTES
 from .arrays import ArrayName
 from .byte_counts import with_byte_count
@@ -112,6 +112,7 @@ class LaunchReport:
     sectors_written: int = 0
     busiest: Busiest = field(default_factory=Busiest, compare=False)
     stores: tuple[StoreShare, ...] = field(default=(), compare=False)
+    remarks: tuple[str, ...] = ()
 
 
 def launch(
@@ -165,7 +166,9 @@ def launch(
     seconds = float(time_limit) if time_limit is not None else _usual_time()
     start = time.monotonic()
     deadline = start + seconds
-    with door:
+    is_whole = sample_every == 1 and set(CHECKS) <= set(observe)
+    whole = coverage.whole_arrays(kernel, packed) if is_whole else ()
+    with door, coverage.watched(whole):
         rehearsed = _rehearse(one, observe, start + _REHEARSAL_SHARE * seconds)
         if rehearsed is not None and rehearsed.report.fatal is not None:
             print(rehearsed.report.printed, end="", flush=True)
@@ -184,6 +187,8 @@ def launch(
                 report = replace(report, findings=findings)
         finally:
             machine().halo_forget_before()
+        if whole and not report.findings:
+            report = replace(report, remarks=coverage.remarks(kernel, whole))
     report = replace(report, findings=one_a_cause(report.findings))
     if "initialisation" in observe:
         report = replace(report, findings=with_warnings(report.findings, warned(kernel)))
