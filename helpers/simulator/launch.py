@@ -25,14 +25,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import arrays, coverage, encoded, memory, rehearsal
+from . import arrays, coverage, cures, encoded, memory, rehearsal
 from .architecture import HEAP_BYTES
 from .arrays import ArrayName
 from .byte_counts import with_byte_count
 from .describe import Scene, describe_finding, describe_unwritten, missed_barriers
 from .faults import LaunchFault, OutOfMemory
 from .finding_facts import Kind
-from .findings import Finding, merge_findings, one_a_cause, origin_of, with_warnings
+from .findings import (
+    Finding,
+    merge_findings,
+    needs_barrier,
+    one_a_cause,
+    origin_of,
+    with_warnings,
+)
 from .launch_limits import Extents, extents, require_launchable, whole_number
 from .library import (
     Busiest,
@@ -173,6 +180,7 @@ def launch(
         if rehearsed is not None and rehearsed.report.fatal is not None:
             print(rehearsed.report.printed, end="", flush=True)
             raise _fault(one, rehearsed.report)
+        causes = _tried_cures(one, observe, rehearsed, start + _REHEARSAL_SHARE * seconds)
         most = _workers(kernel, grid, block, observe, sample_every)
         workers = most if workers is None else min(workers, max(most, 1))
         more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
@@ -189,7 +197,7 @@ def launch(
             machine().halo_forget_before()
         if whole and not report.findings:
             report = replace(report, remarks=coverage.remarks(kernel, whole))
-    report = replace(report, findings=one_a_cause(report.findings))
+    report = replace(report, findings=one_a_cause(cures.as_tried(report.findings, causes)))
     if "initialisation" in observe:
         report = replace(report, findings=with_warnings(report.findings, warned(kernel)))
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
@@ -580,6 +588,22 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> _Rehears
     from_memory = overflows.comes_from_memory(careful.compiled.ptx)
     blocks = rehearsal.blocks_to_rehearse(one.grid, one.block, from_memory)
     return _run_carefully(one, careful, observe, deadline, blocks, _REHEARSAL_TURNS)
+
+
+def _tried_cures(
+    one: _Launch, observe: Sequence[str], rehearsed: _Rehearsal | None, deadline: float
+) -> dict[tuple, str]:
+    """Return other causes for the races of a rehearsal whose advice does not help."""
+    careful, found = one.kernel.rehearsal, rehearsed.report.findings if rehearsed else ()
+    if careful is None or not any(map(needs_barrier, found)):
+        return {}
+    blocks = rehearsal.blocks_to_rehearse(one.grid, one.block)
+
+    def run(changed: Kernel) -> tuple[Finding, ...] | None:
+        again = _run_carefully(one, changed, observe, deadline, blocks, _REHEARSAL_TURNS)
+        return again.report.findings if again is not None and again.report.completed else None
+
+    return cures.tried(careful, found, run)
 
 
 def _run_carefully(

@@ -1,0 +1,110 @@
+"""Tries the barrier that the words about a race advise, before they are told.
+
+The same blocks run again with a wait before one line after another, near the two accesses. The
+advice stands if one of these runs has neither the race nor a fault that is new. If none is so, the
+barrier would not help, and the words say what was tried.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+
+from .findings import Finding, missing_barrier, needs_barrier
+from .module import Kernel
+from .ptx.waits import Barrier, with_barriers
+from .rehearsal import fault_of
+from .toolchain import CompileFailed
+
+_ABOVE = 6  # lines before the first access at which a wait is tried: a loop may begin there
+_MOST_RACES = 4
+_LONGEST_S = 5.0  # processor time of all trials of a launch, each of which takes milliseconds
+
+# Runs blocks of the launch with a form of its kernel, and undoes their writes: the findings, None
+# if the blocks do not come to their end.
+Run = Callable[[Kernel], tuple[Finding, ...] | None]
+
+
+def tried(kernel: Kernel, findings: Iterable[Finding], run: Run) -> dict[tuple, str]:
+    """Return other causes for the races whose advice does not help, by rehearsal.fault_of. kernel:
+    the careful form, of whose run the findings are.
+    """
+    findings = tuple(findings)
+    races = [one for one in findings if needs_barrier(one)][:_MOST_RACES]
+    trials = _Trials(kernel, findings, run)
+    causes = {fault_of(race): trials.cause_of(race) for race in races}
+    return {race: cause for race, cause in causes.items() if cause}
+
+
+def as_tried(findings: Iterable[Finding], causes: Mapping[tuple, str]) -> tuple[Finding, ...]:
+    """Return findings with the causes that the trials have changed. causes: of `tried`."""
+    return tuple(
+        replace(one, cause=causes.get(fault_of(one), one.cause)) if needs_barrier(one) else one
+        for one in findings
+    )
+
+
+class _Trials:
+    """Waits near the accesses of the races of one launch."""
+
+    def __init__(self, kernel: Kernel, findings: tuple[Finding, ...], run: Run):
+        self._kernel, self._run = kernel, run
+        self._known = {fault_of(one) for one in findings}
+        self._deadline = time.process_time() + _LONGEST_S
+        self._faults = cache(self._faults_with)
+
+    def cause_of(self, race: Finding) -> str:
+        """Return the cause of a race in place of the advice, "" where the advice helps, or where
+        there was no time to try it.
+        """
+        is_of_warp = "__syncwarp" in race.cause
+        if is_of_warp and self._is_ordered(race, is_of_warp=True) is not False:
+            return ""
+        is_ordered = self._is_ordered(race, is_of_warp=False)
+        if is_ordered is None or (is_ordered and not is_of_warp):
+            return ""
+        if is_ordered:
+            return missing_barrier(race.line, race.other_line)
+        return (
+            f"A barrier does not help here: with a __syncthreads() in line {race.line}, or before "
+            "one of the lines near it, the race stays, or threads miss the barrier. Keep out the "
+            "threads that have nothing to do here; or let all threads load, meet, and then store; "
+            "or store to another array."
+        )
+
+    def _is_ordered(self, race: Finding, is_of_warp: bool) -> bool | None:
+        """Return whether a wait near the accesses mends the race, None if that is not known."""
+        was_tried = False
+        for wait in _waits_near(race, is_of_warp):
+            if time.process_time() > self._deadline:
+                return None
+            faults = self._faults(wait)
+            if faults is not None and fault_of(race) not in faults and faults <= self._known:
+                return True
+            was_tried |= faults is not None
+        return False if was_tried else None
+
+    def _faults_with(self, wait: Barrier) -> set[tuple] | None:
+        """Return the faults of a run with a wait, all that are known if it does not come to its
+        end, and None if the line has no code.
+        """
+        compiled = self._kernel.compiled
+        ptx = with_barriers(compiled.ptx, compiled.file, (wait,))
+        if ptx == compiled.ptx:
+            return None
+        try:
+            found = self._run(replace(self._kernel, compiled=replace(compiled, ptx=ptx)))
+        except CompileFailed:
+            return None
+        return self._known if found is None else {fault_of(one) for one in found}
+
+
+def _waits_near(race: Finding, is_of_warp: bool) -> tuple[Barrier, ...]:
+    """Return the waits that may order the accesses of a race, the likeliest first."""
+    low, high = sorted((race.line, race.other_line or race.line))
+    above, between = range(low - 1, max(low - 1 - _ABOVE, 0), -1), range(high - 1, low, -1)
+    at_store = [Barrier(low, is_of_warp, is_at_store=True)] if low == high else []
+    lines = dict.fromkeys((high, low, *above, *between))
+    return (*at_store, *(Barrier(line, is_of_warp) for line in lines))
