@@ -70,6 +70,7 @@ OBSERVERS = {
     "traffic": 8,
     "instructions": 16,
     "without_products": 32,  # matrix instructions multiply by 0
+    "changes": 64,  # a store races only if it changes what is there
 }
 CHECKS = ("bounds", "barriers", "races", "initialisation")
 
@@ -587,7 +588,54 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> _Rehears
         return None
     from_memory = overflows.comes_from_memory(careful.compiled.ptx)
     blocks = rehearsal.blocks_to_rehearse(one.grid, one.block, from_memory)
-    return _run_carefully(one, careful, observe, deadline, blocks, _REHEARSAL_TURNS)
+    found = _run_carefully(one, careful, observe, deadline, blocks, _REHEARSAL_TURNS)
+    return _without_equal_stores(one, careful, observe, deadline, blocks, _REHEARSAL_TURNS, found)
+
+
+def _without_equal_stores(
+    one: _Launch,
+    careful: Kernel,
+    observe: Sequence[str],
+    deadline: float,
+    blocks: np.ndarray,
+    turns: int,
+    rehearsed: _Rehearsal | None,
+) -> _Rehearsal | None:
+    """Return a rehearsal without the races of stores that leave what is there: whichever thread
+    comes first, all read the same. So the blocks run again, and such a store counts as a load.
+
+    Of values that are all alike this says nothing: a race with such stores stays.
+    """
+    if rehearsed is None or not any(f.kind == "race" for f in rehearsed.report.findings):
+        return rehearsed
+    again = _run_carefully(one, careful, (*observe, "changes"), deadline, blocks, turns)
+    if again is None or not again.report.completed:
+        return rehearsed
+    places, rows = careful.places, range(len(careful.program.instructions))
+    changed = {places.line_of(pc) for pc in rows if machine().halo_changes(pc)}
+    racing = {rehearsal.fault_of(f) for f in again.report.findings}
+    findings = tuple(
+        f
+        for f in rehearsed.report.findings
+        if f.kind != "race"
+        or rehearsal.fault_of(f) in racing
+        or not (changed & {f.line, f.other_line} or _has_different_values(one, f.array))
+    )
+    return replace(rehearsed, report=replace(rehearsed.report, findings=findings))
+
+
+def _has_different_values(one: _Launch, name: str | None) -> bool:
+    """Return whether the elements of an array that a launch is given are not all alike."""
+    parameter = next((p for p in one.kernel.parameters if p.name == name), None)
+    place = memory.allocation(one.pointers[parameter.name]) if parameter is not None else None
+    if parameter is None or place is None or not parameter.element_bytes:
+        return False
+    start, nbytes = place
+    values = np.empty(nbytes, np.uint8)
+    memory.read(values, start, nbytes)
+    elements = values[: nbytes // parameter.element_bytes * parameter.element_bytes]
+    elements = elements.reshape(-1, parameter.element_bytes)
+    return bool((elements != elements[0]).any())
 
 
 def _tried_cures(
@@ -615,7 +663,7 @@ def _run_carefully(
     turns: int,
 ) -> _Rehearsal | None:
     report = one.of(careful).run(
-        [name for name in observe if name in CHECKS],
+        [name for name in observe if name in (*CHECKS, "changes")],
         deadline,
         (),
         undo=_AT_END,
@@ -654,6 +702,7 @@ def _confirmed(
     try:
         blocks = np.arange(0, last + 1, sample_every, dtype=np.uint64)
         again = _run_carefully(one, careful, observe, deadline, blocks, 0)
+        again = _without_equal_stores(one, careful, observe, deadline, blocks, 0, again)
     finally:
         machine().halo_exchange()
     if again is None or not again.report.completed:

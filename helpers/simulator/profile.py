@@ -63,8 +63,8 @@ class Profile:
     and blocks did; of_headers: those of `instructions` that functions of headers execute on their
     own account, as a barrier of <cuda/barrier> reads a clock; clock_reads: how many instructions of
     the kernel read a clock, those of headers left out, whether or not they were executed; remark:
-    why the counters are not those of nvcc's PTX, "" if they are; remarks: on what is no fault and may be
-    a mistake.
+    why the counters are not those of nvcc's PTX, "" if they are; remarks: on what may be a mistake
+    and is no fault.
     ptxas joins neighbouring words of shared memory and drops loads. The counters follow its machine
     code, and count an access as PTX has it where that is not sure.
     """

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from .functions import with_bodies
 
-
 _STORE = re.compile(r"\s*(?:@!?%p\d+\s+)?st\.(?!local|param)")
 
 
