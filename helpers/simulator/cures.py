@@ -7,12 +7,12 @@ barrier would not help, and the words say what was tried.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 
 from .findings import Finding, missing_barrier, needs_barrier
+from .launch_limits import Extents
 from .module import Kernel
 from .ptx.waits import Barrier, with_barriers
 from .rehearsal import fault_of
@@ -20,11 +20,10 @@ from .toolchain import CompileFailed
 
 _ABOVE = 6  # lines before the first access at which a wait is tried: a loop may begin there
 _MOST_RACES = 4
-_LONGEST_S = 5.0  # processor time of all trials of a launch, each of which takes milliseconds
 
-# Runs blocks of the launch with a form of its kernel, and undoes their writes: the findings, None
-# if the blocks do not come to their end.
-Run = Callable[[Kernel], tuple[Finding, ...] | None]
+# Runs a block of the launch, and perhaps more, with a form of the kernel, and undoes the writes: the
+# findings, None if they are not known.
+Run = Callable[[Kernel, Extents], tuple[Finding, ...] | None]
 
 
 def tried(kernel: Kernel, findings: Iterable[Finding], run: Run) -> dict[tuple, str]:
@@ -52,7 +51,6 @@ class _Trials:
     def __init__(self, kernel: Kernel, findings: tuple[Finding, ...], run: Run):
         self._kernel, self._run = kernel, run
         self._known = {fault_of(one) for one in findings}
-        self._deadline = time.process_time() + _LONGEST_S
         self._faults = cache(self._faults_with)
 
     def cause_of(self, race: Finding) -> str:
@@ -76,29 +74,31 @@ class _Trials:
 
     def _is_ordered(self, race: Finding, is_of_warp: bool) -> bool | None:
         """Return whether a wait near the accesses mends the race, None if that is not known."""
-        was_tried = False
-        for wait in _waits_near(race, is_of_warp):
-            if time.process_time() > self._deadline:
+        waits = [one for one in _waits_near(race, is_of_warp) if self._form(one) is not None]
+        for wait in waits:
+            faults = self._faults(wait, race.block)
+            if faults is None:
                 return None
-            faults = self._faults(wait)
-            if faults is not None and fault_of(race) not in faults and faults <= self._known:
+            if fault_of(race) not in faults and faults <= self._known:
                 return True
-            was_tried |= faults is not None
-        return False if was_tried else None
+        return False if waits else None
 
-    def _faults_with(self, wait: Barrier) -> set[tuple] | None:
-        """Return the faults of a run with a wait, all that are known if it does not come to its
-        end, and None if the line has no code.
-        """
+    def _faults_with(self, wait: Barrier, block: Extents) -> set[tuple] | None:
+        """Return the faults of a run with a wait, None if they are not known."""
+        form = self._form(wait)
+        try:
+            found = self._run(form, block) if form is not None else None
+        except CompileFailed:
+            return None
+        return None if found is None else {fault_of(one) for one in found}
+
+    def _form(self, wait: Barrier) -> Kernel | None:
+        """Return the kernel with a wait, None if its line has no code."""
         compiled = self._kernel.compiled
         ptx = with_barriers(compiled.ptx, compiled.file, (wait,))
         if ptx == compiled.ptx:
             return None
-        try:
-            found = self._run(replace(self._kernel, compiled=replace(compiled, ptx=ptx)))
-        except CompileFailed:
-            return None
-        return self._known if found is None else {fault_of(one) for one in found}
+        return replace(self._kernel, compiled=replace(compiled, ptx=ptx))
 
 
 def _waits_near(race: Finding, is_of_warp: bool) -> tuple[Barrier, ...]:

@@ -84,6 +84,7 @@ _MOST_SAVED = 512 << 20  # bytes
 _NEVER, _AT_END, _ON_REQUEST = 0, 1, 2  # Undo in machine/machine.h
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _REHEARSAL_SHARE = 0.25  # of the time limit: a loop that waits for another thread counts no turns
+_CURES_S = 5.0  # for blocks that run again with barriers more, each of which takes milliseconds
 _TRIAL_S = 2.0  # for blocks that run again with larger arrays
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
 _ALL_WARPS = 2**32 - 1  # all_warps in machine/traffic.h
@@ -181,7 +182,9 @@ def launch(
         if rehearsed is not None and rehearsed.report.fatal is not None:
             print(rehearsed.report.printed, end="", flush=True)
             raise _fault(one, rehearsed.report)
-        causes = _tried_cures(one, observe, rehearsed, start + _REHEARSAL_SHARE * seconds)
+        began = time.monotonic()
+        causes = _tried_cures(one, observe, rehearsed)
+        deadline += time.monotonic() - began
         most = _workers(kernel, grid, block, observe, sample_every)
         workers = most if workers is None else min(workers, max(most, 1))
         more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
@@ -639,19 +642,28 @@ def _has_different_values(one: _Launch, name: str | None) -> bool:
 
 
 def _tried_cures(
-    one: _Launch, observe: Sequence[str], rehearsed: _Rehearsal | None, deadline: float
+    one: _Launch, observe: Sequence[str], rehearsed: _Rehearsal | None
 ) -> dict[tuple, str]:
-    """Return other causes for the races of a rehearsal whose advice does not help."""
-    careful, found = one.kernel.rehearsal, rehearsed.report.findings if rehearsed else ()
-    if careful is None or not any(map(needs_barrier, found)):
+    """Return other causes for the races of a rehearsal whose advice does not help. The block of a
+    race runs again, and the last one, in which threads may have left.
+    """
+    careful = one.kernel.rehearsal
+    if rehearsed is None or careful is None:
         return {}
-    blocks = rehearsal.blocks_to_rehearse(one.grid, one.block)
+    first, deadline = rehearsed.report, time.monotonic() + _CURES_S
 
-    def run(changed: Kernel) -> tuple[Finding, ...] | None:
+    def run(changed: Kernel, block: Extents) -> tuple[Finding, ...] | None:
+        blocks = np.unique(np.array([_linear(block, one.grid), one.blocks - 1], np.uint64))
         again = _run_carefully(one, changed, observe, deadline, blocks, _REHEARSAL_TURNS)
-        return again.report.findings if again is not None and again.report.completed else None
+        if again is None:
+            return None
+        report = again.report
+        if report.fatal is not None:
+            return (*report.findings, report.fatal)
+        # Of a run that was cut, the rest is not known, unless the first one was cut, too.
+        return report.findings if report.completed or not first.completed else None
 
-    return cures.tried(careful, found, run)
+    return cures.tried(careful, first.findings, run)
 
 
 def _run_carefully(
