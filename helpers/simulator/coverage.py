@@ -65,7 +65,7 @@ class WholeArray:
         bits = np.zeros(-(-cells // 64), np.uint64)
         machine().halo_covered(self.address, way, bits.ctypes.data, len(bits))
         of_cells = np.unpackbits(bits.view(np.uint8), bitorder="little")[:cells]
-        return of_cells.reshape(self.count, -1).any(axis=1)
+        return np.any(of_cells.reshape(self.count, -1), axis=1)
 
 
 def whole_arrays(kernel: Kernel, packed: bytes) -> tuple[WholeArray, ...]:

@@ -7,7 +7,7 @@ barrier would not help, and the words say what was tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -21,9 +21,10 @@ from .toolchain import CompileFailed
 _ABOVE = 6  # lines before the first access at which a wait is tried: a loop may begin there
 _MOST_RACES = 4
 
-# Runs a block of the launch, and perhaps more, with a form of the kernel, and undoes the writes: the
-# findings, None if they are not known.
+# Runs a block of the launch, and perhaps more, with a form of the kernel, and undoes the writes:
+# the findings, None if they are not known.
 Run = Callable[[Kernel, Extents], tuple[Finding, ...] | None]
+Waits = tuple[Barrier, ...]
 
 
 def tried(kernel: Kernel, findings: Iterable[Finding], run: Run) -> dict[tuple, str]:
@@ -74,37 +75,42 @@ class _Trials:
 
     def _is_ordered(self, race: Finding, is_of_warp: bool) -> bool | None:
         """Return whether a wait near the accesses mends the race, None if that is not known."""
-        waits = [one for one in _waits_near(race, is_of_warp) if self._form(one) is not None]
-        for wait in waits:
-            faults = self._faults(wait, race.block)
+        tries = [one for one in _waits_near(race, is_of_warp) if self._form(one) is not None]
+        for waits in tries:
+            faults = self._faults(waits, race.block)
             if faults is None:
                 return None
             if fault_of(race) not in faults and faults <= self._known:
                 return True
-        return False if waits else None
+        return False if tries else None
 
-    def _faults_with(self, wait: Barrier, block: Extents) -> set[tuple] | None:
-        """Return the faults of a run with a wait, None if they are not known."""
-        form = self._form(wait)
+    def _faults_with(self, waits: Waits, block: Extents) -> set[tuple] | None:
+        """Return the faults of a run with these waits, None if they are not known."""
+        form = self._form(waits)
         try:
             found = self._run(form, block) if form is not None else None
         except CompileFailed:
             return None
         return None if found is None else {fault_of(one) for one in found}
 
-    def _form(self, wait: Barrier) -> Kernel | None:
-        """Return the kernel with a wait, None if its line has no code."""
+    def _form(self, waits: Waits) -> Kernel | None:
+        """Return the kernel with these waits, None if their lines have no code."""
         compiled = self._kernel.compiled
-        ptx = with_barriers(compiled.ptx, compiled.file, (wait,))
+        ptx = with_barriers(compiled.ptx, compiled.file, waits)
         if ptx == compiled.ptx:
             return None
         return replace(self._kernel, compiled=replace(compiled, ptx=ptx))
 
 
-def _waits_near(race: Finding, is_of_warp: bool) -> tuple[Barrier, ...]:
-    """Return the waits that may order the accesses of a race, the likeliest first."""
+def _waits_near(race: Finding, is_of_warp: bool) -> Iterator[Waits]:
+    """Yield the waits that may order the accesses of a race, the likeliest first: one before a
+    line, and for a line that loads and stores, one between the two, with and without one before it.
+    """
     low, high = sorted((race.line, race.other_line or race.line))
     above, between = range(low - 1, max(low - 1 - _ABOVE, 0), -1), range(high - 1, low, -1)
-    at_store = [Barrier(low, is_of_warp, is_at_store=True)] if low == high else []
-    lines = dict.fromkeys((high, low, *above, *between))
-    return (*at_store, *(Barrier(line, is_of_warp) for line in lines))
+    for line in dict.fromkeys((high, low, *between, *above)):
+        yield (Barrier(line, is_of_warp, is_at_start=True),)
+    if low == high:
+        at_store = Barrier(low, is_of_warp, is_at_store=True)
+        yield (at_store,)
+        yield (Barrier(low, is_of_warp, is_at_start=True), at_store)

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import arrays, coverage, cures, encoded, memory, rehearsal
+from . import arrays, coverage, cures, encoded, extremes, memory, rehearsal
 from .architecture import HEAP_BYTES
 from .arrays import ArrayName
 from .byte_counts import with_byte_count
@@ -35,7 +35,6 @@ from .finding_facts import Kind
 from .findings import (
     Finding,
     merge_findings,
-    needs_barrier,
     one_a_cause,
     origin_of,
     with_warnings,
@@ -177,6 +176,7 @@ def launch(
     deadline = start + seconds
     is_whole = sample_every == 1 and set(CHECKS) <= set(observe)
     whole = coverage.whole_arrays(kernel, packed) if is_whole else ()
+    remarks = extremes.remarks(kernel, packed) if is_whole else ()
     with door, coverage.watched(whole):
         rehearsed = _rehearse(one, observe, start + _REHEARSAL_SHARE * seconds)
         if rehearsed is not None and rehearsed.report.fatal is not None:
@@ -199,8 +199,8 @@ def launch(
                 report = replace(report, findings=findings)
         finally:
             machine().halo_forget_before()
-        if whole and not report.findings:
-            report = replace(report, remarks=coverage.remarks(kernel, whole))
+        if not report.findings and (remarks or whole):
+            report = replace(report, remarks=(*remarks, *coverage.remarks(kernel, whole)))
     report = replace(report, findings=one_a_cause(cures.as_tried(report.findings, causes)))
     if "initialisation" in observe:
         report = replace(report, findings=with_warnings(report.findings, warned(kernel)))

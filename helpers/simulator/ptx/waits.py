@@ -12,21 +12,21 @@ _STORE = re.compile(r"\s*(?:@!?%p\d+\s+)?st\.(?!local|param)")
 
 @dataclass(frozen=True)
 class Barrier:
-    """A wait before a line of the source, or with is_at_store between what the line loads and what
-    it stores: of all threads of the block, or with is_of_warp of those of a warp.
+    """A wait before a line of the source: of all threads of the block, or with is_of_warp of those
+    of a warp.
+
+    is_at_start: only where the line's code begins, so that a loop's line has none at its turns;
+    is_at_store: between what the line loads and what it stores.
     """
 
     line: int
     is_of_warp: bool = False
+    is_at_start: bool = False
     is_at_store: bool = False
 
 
 def with_barriers(code: str, file: str, barriers: tuple[Barrier, ...]) -> str:
-    """Return PTX with a wait wherever control comes to the code of a line, or to its stores."""
-    waits = {
-        (one.line, one.is_at_store): "bar.warp.sync -1;" if one.is_of_warp else "bar.sync 0;"
-        for one in barriers
-    }
+    """Return PTX with a wait wherever control comes to the code of a line, or as Barrier says."""
     numbers = {
         line.split()[1] for line in code.splitlines() if line.lstrip().startswith(".file")
         and f'"{file}"' in line
@@ -34,17 +34,25 @@ def with_barriers(code: str, file: str, barriers: tuple[Barrier, ...]) -> str:
 
     def changed(name: str, body: str) -> str:
         lines, last = [], 0
+        before = {one.line: one for one in barriers if not one.is_at_store}
+        at_store = {one.line: one for one in barriers if one.is_at_store}
         for text in body.split("\n"):
-            if (last, True) in waits and _STORE.match(text):
-                lines.append(waits[last, True])
+            if last in at_store and _STORE.match(text):
+                lines.append(_wait(at_store[last]))
             lines.append(text)
             words = text.split()
             if words[:1] != [".loc"] or len(words) < 3 or words[1] not in numbers:
                 continue
             line = int(words[2].rstrip(","))
-            if line != last and (line, False) in waits:
-                lines.append(waits[line, False])
+            if line != last and line in before:
+                lines.append(_wait(before[line]))
+                if before[line].is_at_start:
+                    del before[line]
             last = line or last
         return "\n".join(lines)
 
     return with_bodies(code, changed)
+
+
+def _wait(barrier: Barrier) -> str:
+    return "bar.warp.sync -1;" if barrier.is_of_warp else "bar.sync 0;"
