@@ -67,10 +67,10 @@ class _Trials:
         if is_ordered:
             return missing_barrier(race.line, race.other_line)
         return (
-            f"A barrier does not help here: with a __syncthreads() in line {race.line}, or before "
-            "one of the lines near it, the race stays, or threads miss the barrier. Keep out the "
-            "threads that have nothing to do here; or let all threads load, meet, and then store; "
-            "or store to another array."
+            f"No single __syncthreads() was found that mends this, before line {race.line} or a "
+            "line near it: the race stays, or threads miss the barrier. Keep out the threads that have "
+            "nothing to do here; or let all threads load, meet, and then store; or store to "
+            "another array."
         )
 
     def _is_ordered(self, race: Finding, is_of_warp: bool) -> bool | None:
