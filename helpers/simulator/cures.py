@@ -27,21 +27,26 @@ Run = Callable[[Kernel, Extents], tuple[Finding, ...] | None]
 Waits = tuple[Barrier, ...]
 
 
-def tried(kernel: Kernel, findings: Iterable[Finding], run: Run) -> dict[tuple, str]:
-    """Return other causes for the races whose advice does not help, by rehearsal.fault_of. kernel:
-    the careful form, of whose run the findings are.
+def tried(kernel: Kernel, findings: Iterable[Finding], run: Run) -> dict[tuple, tuple[str, str]]:
+    """Return the causes of the races whose advice does not help, and what to say in their place, by
+    rehearsal.fault_of. kernel: the careful form, of whose run the findings are.
     """
     findings = tuple(findings)
-    races = [one for one in findings if needs_barrier(one)][:_MOST_RACES]
-    trials = _Trials(kernel, findings, run)
-    causes = {fault_of(race): trials.cause_of(race) for race in races}
-    return {race: cause for race, cause in causes.items() if cause}
+    trials, causes = _Trials(kernel, findings, run), {}
+    for race in [one for one in findings if needs_barrier(one)][:_MOST_RACES]:
+        if cause := trials.cause_of(race):
+            causes[fault_of(race)] = race.cause, cause
+    return causes
 
 
-def as_tried(findings: Iterable[Finding], causes: Mapping[tuple, str]) -> tuple[Finding, ...]:
+def as_tried(
+    findings: Iterable[Finding], causes: Mapping[tuple, tuple[str, str]]
+) -> tuple[Finding, ...]:
     """Return findings with the causes that the trials have changed. causes: of `tried`."""
     return tuple(
-        replace(one, cause=causes.get(fault_of(one), one.cause)) if needs_barrier(one) else one
+        replace(one, cause=one.cause.replace(*causes[fault_of(one)]))
+        if fault_of(one) in causes
+        else one
         for one in findings
     )
 
@@ -68,8 +73,8 @@ class _Trials:
             return missing_barrier(race.line, race.other_line)
         return (
             f"No single __syncthreads() was found that mends this, before line {race.line} or a "
-            "line near it: the race stays, or threads miss the barrier. Keep out the threads that have "
-            "nothing to do here; or let all threads load, meet, and then store; or store to "
+            "line near it: the race stays, or threads miss the barrier. Keep out the threads that "
+            "have nothing to do here; or let all threads load, meet, and then store; or store to "
             "another array."
         )
 

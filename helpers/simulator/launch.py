@@ -201,7 +201,7 @@ def launch(
             machine().halo_forget_before()
         if not report.findings and (remarks or whole):
             report = replace(report, remarks=(*remarks, *coverage.remarks(kernel, whole)))
-    report = replace(report, findings=one_a_cause(cures.as_tried(report.findings, causes)))
+    report = replace(report, findings=cures.as_tried(one_a_cause(report.findings), causes))
     if "initialisation" in observe:
         report = replace(report, findings=with_warnings(report.findings, warned(kernel)))
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
@@ -643,7 +643,7 @@ def _has_different_values(one: _Launch, name: str | None) -> bool:
 
 def _tried_cures(
     one: _Launch, observe: Sequence[str], rehearsed: _Rehearsal | None
-) -> dict[tuple, str]:
+) -> dict[tuple, tuple[str, str]]:
     """Return other causes for the races of a rehearsal whose advice does not help. The block of a
     race runs again, and the last one, in which threads may have left.
     """
