@@ -18,7 +18,7 @@ from .ptx.waits import Barrier, with_barriers
 from .rehearsal import fault_of
 from .toolchain import CompileFailed
 
-_ABOVE = 6  # lines before the first access at which a wait is tried: a loop may begin there
+_NEAR = 6  # lines before and after the accesses at which a wait is tried: a loop may begin there
 _MOST_RACES = 4
 
 # Runs a block of the launch, and perhaps more, with a form of the kernel, and undoes the writes:
@@ -80,42 +80,46 @@ class _Trials:
 
     def _is_ordered(self, race: Finding, is_of_warp: bool) -> bool | None:
         """Return whether a wait near the accesses mends the race, None if that is not known."""
-        tries = [one for one in _waits_near(race, is_of_warp) if self._form(one) is not None]
-        for waits in tries:
-            faults = self._faults(waits, race.block)
+        forms = dict.fromkeys(map(self._form, _waits_near(race, is_of_warp)))
+        forms.pop("", None)
+        for ptx in forms:
+            faults = self._faults(ptx, race.block)
             if faults is None:
                 return None
             if fault_of(race) not in faults and faults <= self._known:
                 return True
-        return False if tries else None
+        return False if forms else None
 
-    def _faults_with(self, waits: Waits, block: Extents) -> set[tuple] | None:
-        """Return the faults of a run with these waits, None if they are not known."""
-        form = self._form(waits)
+    def _faults_with(self, ptx: str, block: Extents) -> set[tuple] | None:
+        """Return the faults of a run of this PTX, None if they are not known."""
+        compiled = replace(self._kernel.compiled, ptx=ptx)
         try:
-            found = self._run(form, block) if form is not None else None
+            found = self._run(replace(self._kernel, compiled=compiled), block)
         except CompileFailed:
             return None
         return None if found is None else {fault_of(one) for one in found}
 
-    def _form(self, waits: Waits) -> Kernel | None:
-        """Return the kernel with these waits, None if their lines have no code."""
+    def _form(self, waits: Waits) -> str:
+        """Return the kernel's PTX with these waits, "" if their lines have no code."""
         compiled = self._kernel.compiled
         ptx = with_barriers(compiled.ptx, compiled.file, waits)
-        if ptx == compiled.ptx:
-            return None
-        return replace(self._kernel, compiled=replace(compiled, ptx=ptx))
+        return ptx if ptx != compiled.ptx else ""
 
 
 def _waits_near(race: Finding, is_of_warp: bool) -> Iterator[Waits]:
     """Yield the waits that may order the accesses of a race, the likeliest first: one before a
-    line, and for a line that loads and stores, one between the two, with and without one before it.
+    line, where its code begins or wherever it is, and for a line that loads and stores, one between
+    the two, with and without one before it.
     """
     low, high = sorted((race.line, race.other_line or race.line))
-    above, between = range(low - 1, max(low - 1 - _ABOVE, 0), -1), range(high - 1, low, -1)
-    for line in dict.fromkeys((high, low, *between, *above)):
+    around = (*range(low - 1, max(low - 1 - _NEAR, 0), -1), *range(high + 1, high + 1 + _NEAR))
+    between = range(high - 1, max(high - 1 - 2 * _NEAR, low), -1)
+    lines = tuple(dict.fromkeys((high, low, *between, *around)))
+    for line in lines:
         yield (Barrier(line, is_of_warp, is_at_start=True),)
     if low == high:
         at_store = Barrier(low, is_of_warp, is_at_store=True)
         yield (at_store,)
         yield (Barrier(low, is_of_warp, is_at_start=True), at_store)
+    for line in lines:
+        yield (Barrier(line, is_of_warp),)

@@ -217,7 +217,6 @@ _RESULTS_AND_ARGUMENTS = {
     "halo_sectors_read": (c_uint64, []),
     "halo_sectors_written": (c_uint64, []),
     "halo_executed": (ctypes.POINTER(c_uint64), [c_void_p]),
-    "halo_changes": (c_int, [c_uint32]),
     "halo_busiest": (ctypes.POINTER(Busiest), []),
     "halo_store_shares": (ctypes.POINTER(StoreShare), [c_void_p]),
     "halo_recorded": (ctypes.POINTER(c_uint64), [c_void_p, c_void_p, c_void_p, c_void_p]),

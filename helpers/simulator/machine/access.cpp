@@ -307,8 +307,8 @@ bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::
     if (access == STORE && UNLIKELY(w.observe & CHANGES) && w.storing != nullptr) {
         // Whoever stores what is there already depends on it, as one who reads it does.
         const std::uint32_t same = lanes_without_change(w, warp, pc, lanes, addresses, size);
-        if (same != lanes) w.changing[static_cast<std::size_t>(pc)] = true;
-        if (same != 0 && !watch_for_races<LOAD>(w, warp, region, pc, same, addresses, size, Shapes()))
+        if (same != 0 &&
+            !watch_for_races<LOAD>(w, warp, region, pc, same, addresses, size, Shapes()))
             return false;
         lanes &= ~same;
         return lanes == 0 ||

@@ -248,7 +248,6 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.deepest = Finding();
     w.recent.assign(launch.program.instruction_count, Recent());
     w.executed.assign(launch.observe & INSTRUCTIONS ? launch.program.instruction_count : 0, 0);
-    w.changing.assign(launch.program.instruction_count, false);
     w.traffic.begin_launch(launch.watched_block, launch.watched_warp);
     w.recorder.reset(launch.recording != nullptr ? new Recorder : nullptr);
     if (w.recorder != nullptr)
@@ -660,10 +659,6 @@ std::uint64_t halo_sectors_read() { return worker.traffic.touched.read(); }
 std::uint64_t halo_sectors_written() { return worker.traffic.touched.written(); }
 const std::uint64_t* halo_executed(std::size_t* count) {
     return *count = worker.executed.size(), worker.executed.data();
-}
-// Whether an instruction is a store that has changed a value; with the observer CHANGES.
-int halo_changes(std::uint32_t pc) {
-    return pc < worker.changing.size() && worker.changing[pc] ? 1 : 0;
 }
 const Busiest* halo_busiest() { return &worker.traffic.shares.busiest(); }
 const StoreShare* halo_store_shares(std::size_t* count) {

@@ -34,8 +34,8 @@
 
 // The machine always checks bounds. INSTRUCTIONS: it counts how often warps execute each
 // instruction (Worker::executed). WITHOUT_PRODUCTS is no observer: matrix instructions multiply by
-// 0, so that what comes out shows which products they make. CHANGES: a store races only if it changes
-// what is there (Worker::changing).
+// 0, so that what comes out shows which products they make. CHANGES: a store races only if it
+// changes what is there.
 enum Observe : std::uint32_t {
     BARRIERS = 1,
     RACES = 2,
@@ -298,7 +298,6 @@ struct Worker {
     const std::uint64_t* storing =
         nullptr;    // addresses of the store that the observers look at; null at other times
     std::uint32_t storing_lanes = 0;
-    std::vector<bool> changing;    // by instruction: whether it is a store that has changed a value
     bool aborted = false;
     // polls: volatile loads in short loops; swaps: atomicCAS; locks: atomicCAS or atomicExch
     bool has_fences = false, has_polls = false, has_swaps = false, has_locks = false;
