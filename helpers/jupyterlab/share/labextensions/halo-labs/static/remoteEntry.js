@@ -46,6 +46,7 @@
        round, and keeps the hues. */
     body[data-jp-theme-light="false"] :is(
       .jp-RenderedHTML > [style*="background:#f8f8f8"], .jp-RenderedHTML > div.highlight,
+      .halo-solution > *,
       .jp-OutputArea .jp-RenderedImage img
     ) { filter: invert(0.9) hue-rotate(180deg); }
   `;
@@ -240,7 +241,11 @@
         each(panel => followNotebook(panel.content, cuda.BEGINS_WITH_KERNEL));
         each(panel => refreshStartPage(app, panel));
         attempt('alt texts', () => describePictures(rendermime, rendering));
-        attempt('completion', () => completer.registerProvider(cuda.completions));
+        attempt('completion', async () => {
+          completer.registerProvider(cuda.completions);
+          await app.restored; // the providers of others are there, too
+          cuda.completeAlone(completer);
+        });
         attempt('bars of exercises', () => bar.addCommands(app, tracker, palette, NotebookActions, marking));
         attempt('notices', async () => {
           const { Notification } = await module('@jupyterlab/apputils');
