@@ -24,7 +24,8 @@ export const STYLE = `
   /* Below the text of the cell. On a narrow page JupyterLab puts the prompt above that. */
   .jp-Notebook { --halo-left: calc(var(--jp-cell-collapser-width) + var(--jp-cell-prompt-width)); }
   @media (width <= 760px) { .jp-Notebook {
-    --halo-left: calc(var(--jp-cell-collapser-width) + var(--jp-cell-padding)); } }
+    --halo-left: calc(var(--jp-cell-collapser-width) + var(--jp-cell-padding)); }
+    .halo-quiet .jp-OutputPrompt { display: none; } }
   .halo-bar { box-sizing: border-box; max-width: 900px; margin: 4px 8px 0 var(--halo-left);
     color: var(--halo-ink);
     font: var(--jp-content-font-size1)/1.45 var(--jp-content-font-family);

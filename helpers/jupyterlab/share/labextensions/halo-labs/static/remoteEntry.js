@@ -30,6 +30,9 @@
 
   const STYLE = `
     .jp-OutputArea-output pre { word-break: normal; overflow-wrap: anywhere; }
+    /* On a narrow page the words in a figure stay large enough, and the figure scrolls. */
+    @media (width <= 760px) { .jp-OutputArea .jp-RenderedImage { overflow-x: auto; }
+      .jp-OutputArea .jp-RenderedImage img { max-width: max(100%, 640px); } }
     /* Names of labs are whole in the file browser. */
     .jp-DirListing-itemText { white-space: normal; overflow-wrap: anywhere; }
     /* A line of text has at most about 90 characters. */
