@@ -86,15 +86,6 @@ def layer_case(
     )
 
 
-# A loop over the filter that ends at another width than K.
-PAST_THE_FILTER = kit.FindingHint(
-    "out-of-bounds",
-    "A filter has C * K * K weights for each map. The loops over p and q end at K, which is an "
-    "argument.",
-    when=lambda found: found.array == "filter",
-)
-
-
 def loads_per_product(
     most: float, hint: str, *, what: str = "loads per product", **more: Any
 ) -> kit.Budget:
@@ -148,16 +139,6 @@ def weighted(
         return of(case, counted) if counted.any() else None
 
     return made
-
-
-def first_rows(rows: int) -> Callable[[kit.Case], np.ndarray | None]:
-    """Return a function of a case: what comes out of the first rows of each filter."""
-    return weighted(lambda case, weight: weight.p < rows)
-
-
-def first_columns(columns: int) -> Callable[[kit.Case], np.ndarray | None]:
-    """Return the same as `first_rows`, of columns."""
-    return weighted(lambda case, weight: weight.q < columns)
 
 
 Which = Callable[[kit.Case, np.ndarray], np.ndarray]

@@ -215,8 +215,12 @@ def _parameters(experiment: Experiment) -> list[str]:
 
 
 def told_in(verdict: Verdict, told: Told) -> Verdict:
-    """Return a verdict with a story in place of its hint: the cause, or what was seen."""
+    """Return a verdict with a story in place of its hint: the cause, or what was seen. The hint of
+    a mutant stays where the story knows no cause.
+    """
     sentence, *evidence = words.lines_of(told.story, told.case.title)
+    if verdict.is_recognised and not told.story.causes:
+        sentence = verdict.hint
     return replace(
         verdict.because("\n".join((sentence, *evidence))),
         story=Explanation(sentence, tuple(evidence[:EVIDENCE_LINES])),
@@ -226,7 +230,7 @@ def told_in(verdict: Verdict, told: Told) -> Verdict:
 def untold(verdict: Verdict, why_not: str = "") -> Verdict:
     """Return a verdict whose hint says that nothing has shown it. why_not: why there is no story.
     """
-    if verdict.hint in ("", SEARCH):
+    if verdict.is_recognised or verdict.hint in ("", SEARCH):
         return verdict.with_note(why_not)
     return replace(
         verdict, hint="\n".join(filter(None, (f"{words.UNKNOWN} {_OFTEN} {verdict.hint}", why_not)))
