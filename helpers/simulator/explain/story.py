@@ -184,6 +184,9 @@ class _Teller:
         self.source = Source.of(experiment.source, experiment.options)
         self.wrong = judge.wrong(self.tape)
         self.findings = faults(self.tape)
+        if self.tape.is_cut and not any(one.kind == "runaway" for one in self.findings):
+            # What is missing would seem never to have been done.
+            raise NotRecorded(self.tape.why_cut)
         names = [name for name, mask in self.wrong.items() if mask.any()]
         self.out = names[0] if names else next(iter(self.wrong))
         self.followed = Followed(self.tape)
@@ -196,6 +199,9 @@ class _Teller:
         if not names and not self.findings:
             return  # there is nothing to tell
         enough = time.process_time() + MOST_SECONDS
+        self.cells = self.followed.some_of(self.out, self.cells)
+        if judge.right is not None:
+            self.cells = judge.right.some_of(self._name_in_right, self.cells)
         self.followed.follow(self.out, self.cells, enough)
         if judge.right is not None:
             judge.right.follow(self._name_in_right, self.cells, enough)
@@ -256,7 +262,7 @@ class _Teller:
     def _unwritten(self) -> np.ndarray:
         """Where nobody stores the output."""
         shape = self.wrong[self.out].shape
-        written = [self.tape.cell(self.out, one).writers for one in range(int(np.prod(shape)))]
+        written = [self.followed.is_stored(self.out, one) for one in range(int(np.prod(shape)))]
         return np.array([not one for one in written]).reshape(shape)
 
     def _differences(self, cell: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -378,7 +384,7 @@ class _Teller:
         """Return whether a line is an expression of which no instruction comes."""
         text = self.source.line(line)
         is_expression = re.fullmatch(r"[\w.]+;", text) is not None
-        return is_expression and line not in {event.row.line for event in self.tape.events}
+        return is_expression and line not in self.tape.lines
 
     def _of_outside(self, finding: Finding) -> list[Cause]:
         """Find what lets a thread access what is outside of its array: a decision that is turned
@@ -1129,7 +1135,7 @@ class _Teller:
         numbers = sorted(_constants(formula) - _constants(goal))
         stored = sorted(self.tape.provenance.stored.items(), key=lambda one: one[0])
         for at, linear, element in [key for key, form in stored if form is None and numbers]:
-            event = self.tape.events[at]
+            event = self.tape.recording.event(at)
             assert event.addresses is not None
             address = event.addresses[event.lanes.index(linear % 32)] + element * event.row.bytes
             place = self.tape.arrays.at(address)
