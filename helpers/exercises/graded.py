@@ -124,7 +124,7 @@ class GradedExercise(BaseExercise):
 
     def run_small(self, cell: KernelCell) -> tuple[Outcome, ...]:
         """Run a kernel in the small cases, each by itself. Raises DoesNotCompile."""
-        cases = self._fitted(cell, self.small_cases)
+        cases = self.fitted_to(cell, self.small_cases)
         return outcomes_of.checked(cell, cases, limit_s=self.limit_s, each=True)
 
     def recognised(self, verdict: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
@@ -177,7 +177,7 @@ class GradedExercise(BaseExercise):
     def _judged(self, cell: KernelCell, seed: int) -> Verdict:
         """Return the verdict of `_run`, sooner: only what comes out right is counted."""
         cases, wants = _drawn(self.cases, self.reference, seed)
-        fitted = self._fitted(cell, cases)
+        fitted = self.fitted_to(cell, cases)
         outcomes = list(outcomes_of.checked(cell, fitted, limit_s=self.limit_s))
         verdict = self._of_outcomes(cases, outcomes, wants)
         if verdict is None:
@@ -212,9 +212,10 @@ class GradedExercise(BaseExercise):
 
     def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]:
         """Return the cases of a seed, launched as the options of a cell ask for."""
-        return self._fitted(cell, self.all_cases(seed))
+        return self.fitted_to(cell, self.all_cases(seed))
 
-    def _fitted(self, cell: KernelCell, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+    def fitted_to(self, cell: KernelCell, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+        """Return cases launched as the options of a cell ask for."""
         return cases if self.fit is None else tuple(self.fit(case, cell) for case in cases)
 
     def to_time(self, cell: KernelCell, seed: int) -> Case:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,7 @@ from helpers.simulator.toolchain import CompileFailed
 if TYPE_CHECKING:
     from helpers.exercises.graded import GradedExercise
 
-MOST_CELLS = 2_500  # of the arrays of a case in which a mistake is explained
+MOST_CELLS = 10_000  # of the arrays of a case in which a mistake is explained
 MOST_THREADS = 2_048  # of its blocks
 MOST_SECONDS = 1.2  # of the processor, until no further case is begun
 QUICK_SECONDS = 0.4  # the same where a cause is known
@@ -61,7 +60,7 @@ def story_of(exercise: GradedExercise, cell: KernelCell) -> Told | None:
     found: Told | None = None
     why_not = ""
     begun = time.process_time()
-    for case in small_cases(exercise):
+    for case in small_cases(exercise, cell):
         if time.process_time() > begun + MOST_SECONDS:
             break
         if len(case.steps) != 1 or case.within:
@@ -95,14 +94,13 @@ def _is_of_index(story: Story) -> bool:
     return bool(story.causes) and story.causes[0].kind == "index"
 
 
-def small_cases(exercise: GradedExercise) -> Iterator[Case]:
-    """Yield the cases in which a mistake is explained, the smallest first."""
+def small_cases(exercise: GradedExercise, cell: KernelCell) -> tuple[Case, ...]:
+    """Return the cases in which a mistake of a cell is explained, the smallest first."""
     if exercise.small is not None:
-        yield from exercise.small_cases
-        return
-    cases = sorted(exercise.all_cases(NOTEBOOK_SEED), key=_cells)
+        return exercise.fitted_to(cell, exercise.small_cases)
+    cases = exercise.fitted_to(cell, exercise.all_cases(NOTEBOOK_SEED))
     few = [one for one in cases if _cells(one) <= MOST_CELLS and _threads(one) <= MOST_THREADS]
-    yield from few[:_MOST_CASES]
+    return tuple(sorted(few, key=_cells)[:_MOST_CASES])
 
 
 def _cells(case: Case) -> int:
@@ -199,7 +197,9 @@ def _solved(exercise: GradedExercise, case: Case) -> Followed:
     """Return the tape of the solution in a case."""
     key = exercise.name, case.title
     if key not in _right:
-        solved = _experiment(case, kernel_cells.parse(str(exercise.solution)))
+        cell = kernel_cells.parse(str(exercise.solution))
+        (fitted,) = exercise.fitted_to(cell, (case,))
+        solved = _experiment(fitted, cell)
         _right[key] = Followed(solved.record())
         while len(_right) > _MOST_CASES:
             del _right[next(iter(_right))]

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .origins import Writer
 from .provenance import Provenance
 from .recording import Event
 from .tape import Tape
+from .translation import NotRecorded
 
 # Instructions in which the lanes of a warp exchange values: all of them are followed.
 _OF_WARPS = ("shfl", "mma", "wmma.mma", "movmatrix", "redux", "vote", "match")
@@ -23,7 +25,8 @@ _WITHOUT_ADDRESSES = ("cp.", "ldmatrix", "stmatrix", "wmma.load", "wmma.store")
 # Those that store where no address is on the record: every block is followed.
 _STORES_ANYWHERE = ("cp.", "wmma.store")
 
-MOST_FOLLOWED = 60_000  # instructions of lanes that are followed for one story
+MOST_FOLLOWED = 50_000  # instructions of lanes that are followed for the formulas of several cells
+MOST_OF_ONE = 150_000  # the same for one cell
 
 Lane = tuple[int, int]  # block and thread, by number
 
@@ -58,6 +61,8 @@ class Followed:
 
     def __init__(self, tape: Tape):
         self.tape = tape
+        self.is_followed = False
+        self._lanes_storing: dict[str, set[Lane]] = {}  # by array
         translation = tape.recording.kernel.translation
         assert translation is not None
         self._rows = translation.rows
@@ -65,6 +70,37 @@ class Followed:
     def _is_of(self, names: tuple[str, ...]) -> bool:
         """Return whether the launch has run an instruction with one of these names."""
         return any(self._rows[pc].operation.startswith(names) for pc in self._pcs)
+
+    def needs_formulas(self, array: str) -> bool:
+        """Return whether only the formulas know which thread stores which cell of an array, such as
+        of a fragment that goes there whole.
+        """
+        return self._stores_anywhere and not self.lanes_storing(array)
+
+    @cached_property
+    def _stores_anywhere(self) -> bool:
+        return self._is_of(_STORES_ANYWHERE)
+
+    def lanes_storing(self, array: str) -> set[Lane]:
+        """Return the threads that store to an array of global memory, but for whole fragments."""
+        if array not in self._lanes_storing:
+            stores = self._stores_to(array)
+            lanes = zip(stores.block.tolist(), stores.thread.tolist(), strict=True)
+            self._lanes_storing[array] = set(lanes)
+        return self._lanes_storing[array]
+
+    def _stores_to(self, array: str) -> _Accesses:
+        """Return the stores to an array of global memory, by address and in order."""
+        place, stores = self.tape.arrays.by_name[array], self._stores
+        first, last = np.searchsorted(stores.address, [place.start, place.start + place.nbytes])
+        return _Accesses(*(one[first:last] for one in stores))
+
+    def last_lanes(self, array: str) -> dict[int, Lane]:
+        """Return the thread that stores each cell of an array last, by the cells' numbers."""
+        place, stores = self.tape.arrays.by_name[array], self._stores_to(array)
+        cells = ((stores.address - place.start) // place.element_bytes).tolist()
+        lanes = zip(stores.block.tolist(), stores.thread.tolist(), strict=True)
+        return dict(zip(cells, lanes, strict=True))  # of one cell the last one stays
 
     @cached_property
     def _pcs(self) -> list[int]:
@@ -141,21 +177,34 @@ class Followed:
 
     def writers(self, array: str, cell: int) -> list[Stored]:
         """Return the stores to a cell of an array of global memory, in order."""
+        if self.needs_formulas(array):
+            if not self.is_followed:
+                raise NotRecorded("the record does not say which thread stores which cell")
+            return [
+                Stored(one.at, self._lane_of(one), one.line)
+                for one in self.tape.cell(array, cell).writers
+            ]
         place = self.tape.arrays.by_name[array]
         return self.stores(place.start + cell * place.element_bytes)
 
-    def is_stored(self, array: str, cell: int) -> bool:
-        """Return whether a thread has stored a cell of an array, wherever that is on the record."""
-        if self._is_of(_STORES_ANYWHERE):
-            return bool(self.tape.cell(array, cell).writers)
-        return bool(self.writers(array, cell))
+    def cells_of(self, lane: Lane, array: str) -> list[int]:
+        """Return the cells of an array of global memory that a thread stores, in order."""
+        place, stores = self.tape.arrays.by_name[array], self._stores_to(array)
+        own = (stores.block == lane[0]) & (stores.thread == lane[1])
+        offset = stores.address[own][np.argsort(stores.at[own], kind="stable")] - place.start
+        return (offset // place.element_bytes).tolist()
+
+    def _lane_of(self, one: Writer) -> Lane:
+        (x, y, z), (i, j, k) = one.block, one.thread
+        (width, height, _), (across, down, _) = self.tape.grid, self.tape.block
+        return x + width * (y + height * z), i + across * (j + down * k)
 
     def some_of(self, array: str, cells: Sequence[int]) -> list[int]:
-        """Return as many of some cells as can be followed, at least one."""
+        """Return as many of some cells as can be followed; none if one is too much."""
         found = list(cells)
         while len(found) > 1 and self._cost(self._ends(array, found)) > MOST_FOLLOWED:
             found = found[::2]
-        return found
+        return found if self._cost(self._ends(array, found)) <= MOST_OF_ONE else []
 
     def follow(self, array: str, cells: Iterable[int], until: float = math.inf) -> None:
         """Follow the values that some cells depend on: the tape has the formulas of these alone.
@@ -163,12 +212,13 @@ class Followed:
         """
         part: Any = _Part(self.tape, self._events(self._ends(array, cells)))
         self.tape.__dict__["provenance"] = Provenance(part, until)
+        self.is_followed = True
 
     def _ends(self, array: str, cells: Iterable[int]) -> dict[Lane, int]:
         """Return the threads that some cells depend on, each with the last place in the order of
         the launch that matters.
         """
-        if self._is_of(_STORES_ANYWHERE):
+        if self.needs_formulas(array):
             return self._of_blocks(range(int(np.prod(self.tape.grid))))
         todo = [(one.lane, one.at) for cell in cells for one in self.writers(array, cell)]
         exchanges, is_by_block = self._is_of(_OF_WARPS), self._is_of(_WITHOUT_ADDRESSES)
@@ -201,24 +251,27 @@ class Followed:
         latest = self._loads.at[low:high][::-1][from_last]
         stores = self._stores
         firsts = np.searchsorted(stores.address, addresses)
-        lasts = np.searchsorted(stores.address, addresses, "right")
-        for k in np.flatnonzero(lasts > firsts).tolist():
-            is_of_block = self._is_of_block(addresses[k])
-            for one in range(firsts[k], lasts[k]):
-                who = int(stores.block[one]), int(stores.thread[one])
-                is_there = who[0] == lane[0] or not is_of_block
-                if who != lane and is_there and stores.at[one] < latest[k]:
-                    yield who, int(stores.at[one])
+        counts = np.searchsorted(stores.address, addresses, "right") - firsts
+        nth = np.repeat(np.arange(len(addresses)), counts)
+        one = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + firsts[nth]
+        block, thread, stored_at = stores.block[one], stores.thread[one], stores.at[one]
+        is_there = (block == lane[0]) | ~self._are_of_a_block(addresses)[nth]
+        is_other = (block != lane[0]) | (thread != lane[1])
+        keep = is_there & is_other & (stored_at < latest[nth])
+        keys, nth = np.unique(block[keep] << 32 | thread[keep], return_inverse=True)
+        ends = np.zeros(len(keys), np.int64)
+        np.maximum.at(ends, nth, stored_at[keep])
+        for key, end in zip(keys.tolist(), ends.tolist(), strict=True):
+            yield (key >> 32, key & 0xFFFFFFFF), end
 
-    def _is_of_block(self, address: int) -> bool:
-        """Return whether an address is of shared or local memory: each block has its own there."""
+    def _are_of_a_block(self, addresses: np.ndarray) -> np.ndarray:
+        """Return where addresses are of shared or local memory: each block has its own there."""
         recording = self.tape.recording
         threads = -(-int(np.prod(self.tape.block)) // 32) * 32
         shared_bytes = recording.kernel.program.shared_bytes + recording.dynamic_shared
-        return (
-            0 <= address - recording.shared < shared_bytes
-            or 0 <= address - recording.local < recording.local_bytes * threads
-        )
+        shared, local = addresses - recording.shared, addresses - recording.local
+        is_local = (local >= 0) & (local < recording.local_bytes * threads)
+        return is_local | ((shared >= 0) & (shared < shared_bytes))
 
     def _run_by(self, ends: dict[Lane, int]) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers of the instructions that some threads have run up to their ends, and

@@ -125,7 +125,7 @@ class Recording:
         """The words, for those who take one at a time: quicker than from an array, and unlike a
         list nothing that the garbage collector looks through again and again.
         """
-        return memoryview(self.words.view(np.uint8)).cast("Q")
+        return memoryview(self.words.view(np.uint8).data).cast("Q")
 
     @cached_property
     def _counts(self) -> list[tuple[int, ...]]:
