@@ -42,7 +42,7 @@ endif
 WORKERS ?= 3
 SANITIZERS := memcheck racecheck initcheck synccheck
 
-.PHONY: help env labs test golden jupyter gpu site wheel clean check-python check-gpu check-tests
+.PHONY: help env labs test evidence golden jupyter gpu site wheel clean check-python check-gpu check-tests
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
@@ -74,8 +74,15 @@ test: check-tests $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, 
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m mypy & types=$$!; \
 	    $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -p tests.labs.nbval_count \
-	        --nbval-lax --nbval-current-env --nbval-cell-timeout 600 tests labs; tested=$$?; \
+	        --nbval-lax --nbval-current-env --nbval-cell-timeout 600 --ignore=tests/evidence \
+	        tests labs; tested=$$?; \
 	    wait $$types && exit $$tested
+
+# What makes the records of data/measured is no part of what a user meets, so `make test` leaves it
+# out, and a change of evidence/ asks for this. It runs every night.
+evidence: export LAB_DEVICE := simulator
+evidence: check-tests $(ENVIRONMENT) ## the tests of evidence/, which makes the records; without a GPU
+	$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile tests/evidence
 
 golden: export LAB_DEVICE := simulator
 golden: check-tests $(ENVIRONMENT) ## write tests/golden anew: what the product says of every answer, kernel and lab
@@ -91,8 +98,8 @@ jupyter: $(ENVIRONMENT) ## make your own copies of the labs in my_labs/, and ope
 gpu: export LAB_DEVICE := gpu
 gpu: check-tests check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Nsight Compute, compute-sanitizer over every kernel
 	$(PYTHON) -m pytest -m gpu tests
-	$(PYTHON) -m helpers.tools.counters tests/simulator/counters
-	$(PYTHON) -m helpers.tools.sanitizer run tests/simulator/corpus --record results/sanitizer.json
+	$(PYTHON) -m evidence.counters tests/simulator/counters
+	$(PYTHON) -m evidence.sanitizer run tests/simulator/corpus --record results/sanitizer.json
 	for tool in $(SANITIZERS); do \
 	    echo "compute-sanitizer: $$tool"; \
 	    only=sanitize; if [ $$tool = initcheck ]; then only='sanitize and not bulk_copies'; fi; \

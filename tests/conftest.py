@@ -44,6 +44,16 @@ def run(request) -> Callable[..., np.ndarray]:
     return request.param
 
 
+@pytest.fixture
+def cuda(monkeypatch):
+    """PyCUDA's driver module, in the simulator."""
+    monkeypatch.setenv("LAB_DEVICE", "simulator")
+    device.select()
+    import pycuda.driver
+
+    return pycuda.driver
+
+
 @pytest.fixture(autouse=True)
 def no_figures_left() -> Iterator[None]:
     """Close the figures of a test: pyplot keeps each of them until then."""

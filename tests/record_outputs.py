@@ -903,7 +903,7 @@ DRAWINGS: tuple[Output, ...] = (
        other=lambda _, draw: lambda row, piece: piece ^ row // (draw + 2), fixed=("in order",)),
 )
 
-_A_TOOL = "a table of helpers.tools.benchmarks, see tests/helpers/test_benchmarks.py"
+_A_TOOL = "a table of evidence.benchmarks, see tests/helpers/test_benchmarks.py"
 _A_CELL = "a notebook's own cell makes a table of it"
 
 # Records that no figure and no table of the labs is made from, with the reason.

@@ -3,7 +3,7 @@
     counted = results.recorded("111_caches")
     print(hardware.table(counted.select(layer="layer 1", series="conv2d_tiled"), "l1", "waits"))
 
-`helpers.tools.launch_counters` makes the records of whole batches. A lab sets the simulator's
+`evidence.launch_counters` makes the records of whole batches. A lab sets the simulator's
 counters of one launch beside those of data/measured/counters.json by `beside`.
 """
 
@@ -208,7 +208,7 @@ def beside(
     if launch not in launches:
         raise KeyError(
             f"data/measured/counters.json has no launch {launch!r}; give the label of one, as "
-            "`python -m helpers.tools.counters` prints them"
+            "`python -m evidence.counters` prints them"
         )
     there, counted = launches[launch], profile.counters()
     body = [(metric, f"{there[name]:,}", f"{counted[name]:,}") for name, metric in metrics.items()]

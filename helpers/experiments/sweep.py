@@ -1,7 +1,7 @@
 """The search for the fastest sizes of conv2d_register_tiled: its space, and Kernel Tuner's records.
 
 `space` lists the configurations of a layer: a product of a few sizes, without those that
-`conv2d.RegisterTiled.require` refuses. `python -m helpers.tools.tune` lets Kernel Tuner time them,
+`conv2d.RegisterTiled.require` refuses. `python -m evidence.tune` lets Kernel Tuner time them,
 and `sweep_replay` runs its search strategies on a record.
 
 Functions import Kernel Tuner only when they run: it imports PyCUDA, and `device.select` decides
@@ -208,6 +208,6 @@ def ranking(record: results.Record) -> list[tuple[Configuration, float]]:
     if not timed:
         raise SweepError(
             f"the record {record.name} holds no time: make it on a GPU, by "
-            "python -m helpers.tools.tune"
+            "python -m evidence.tune"
         )
     return sorted(timed, key=lambda pair: pair[1])

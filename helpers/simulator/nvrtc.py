@@ -61,14 +61,15 @@ class _Process(subprocess.Popen):
 
     def __init__(self, kept: frozenset[str] | None) -> None:
         self.kept = kept
-        super().__init__(
-            [sys.executable, "-I", "-S", str(Path(nvrtc_worker.__file__))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=toolkit.environment() | _KEPT_MEMORY,
-            cwd=toolkit.root(),
-        )
+        with toolkit.fixed_addresses():
+            super().__init__(
+                [sys.executable, "-I", "-S", str(Path(nvrtc_worker.__file__))],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=toolkit.environment() | _KEPT_MEMORY,
+                cwd=toolkit.root(),
+            )
         self.requests, self.answers = cast(BinaryIO, self.stdin), cast(BinaryIO, self.stdout)
         library, builtins = map(str, toolkit.nvrtc_libraries())
         headers = [part for header in standard_headers.headers().items() for part in header]

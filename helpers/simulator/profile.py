@@ -45,7 +45,7 @@ def _total(name: str) -> property:
 @dataclass(frozen=True)
 class Profile:
     """The counters and findings of one launch. The counters mean the same as the metrics of Nsight
-    Compute (`python -m helpers.tools.counters` compares them).
+    Compute (`python -m evidence.counters` compares them).
 
     Requests count warp instructions; sectors count 32-byte pieces of global memory that the
     requests access; wavefronts count passes over the banks of shared memory, and conflicts the

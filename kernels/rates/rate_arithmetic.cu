@@ -11,7 +11,7 @@
 // Sizes      turns >= 1.
 // Memory     no shared, no constant.
 // Constants  OPERATION (see the list below), CHAINS, STEPS of a turn.
-// Reference  helpers.tools.rate_kernels
+// Reference  evidence.rates.kernels
 
 #include <cuda_fp16.h>
 

@@ -10,7 +10,7 @@
 // Sizes      n a power of two.
 // Memory     no shared, no constant.
 // Constants  STRIDE, UPDATES of a turn.
-// Reference  helpers.tools.rate_kernels
+// Reference  evidence.rates.kernels
 
 #ifndef STRIDE
 #define STRIDE 1

@@ -9,7 +9,7 @@
 // Sizes      any.
 // Memory     no shared, no constant.
 // Constants  none.
-// Reference  helpers.tools.rate_kernels
+// Reference  evidence.rates.kernels
 
 extern "C" __global__ void rate_blocks(int* y, int value)
 {

@@ -13,7 +13,7 @@
 // Memory     no shared, no constant.
 // Constants  MODE (READ, WRITE, COPY), LEVEL (1, 2), WIDTH (1, 2 or 4 floats an access; 0: a half),
 //            STRIDE, LOADS of a turn.
-// Reference  helpers.tools.rate_kernels
+// Reference  evidence.rates.kernels
 
 #define READ 1
 #define WRITE 2

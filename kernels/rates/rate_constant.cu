@@ -9,7 +9,7 @@
 // Sizes      turns >= 1; first[lane] in [0, 31].
 // Memory     constant: 256 * 4 bytes in `table`.
 // Constants  LOADS of a turn.
-// Reference  helpers.tools.rate_kernels
+// Reference  evidence.rates.kernels
 
 #ifndef LOADS
 #define LOADS 32

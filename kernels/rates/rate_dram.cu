@@ -9,7 +9,7 @@
 // Sizes      n in float4, n < 2^31.
 // Memory     no shared, no constant.
 // Constants  MODE (READ, WRITE, COPY), VECTORS.
-// Reference  helpers.tools.rate_kernels
+// Reference  evidence.rates.kernels
 
 #define READ 1
 #define WRITE 2

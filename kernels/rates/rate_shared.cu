@@ -14,7 +14,7 @@
 // Memory     shared: CELLS * 4 bytes, static.
 // Constants  MODE (READ, WRITE, BOTH), WIDTH (1, 2 or 4 floats an access), STRIDE, CELLS (a power
 //            of two), ACCESSES of a turn, EACH.
-// Reference  helpers.tools.rate_kernels
+// Reference  evidence.rates.kernels
 
 #define READ 1
 #define WRITE 2

@@ -8,7 +8,7 @@
 // Sizes      turns >= 1, 1 <= lanes <= 31.
 // Memory     no shared, no constant.
 // Constants  CHAINS, STEPS of a turn (odd).
-// Reference  helpers.tools.rate_kernels
+// Reference  evidence.rates.kernels
 
 #ifndef CHAINS
 #define CHAINS 8

@@ -11,7 +11,7 @@
 // Sizes      turns >= 1.
 // Memory     no shared, no constant.
 // Constants  KIND (below), CHAINS, STEPS of a turn.
-// Reference  helpers.tools.rate_kernels
+// Reference  evidence.rates.kernels
 
 #define HALF 1     // 16 x 8 x 16 halves, sums FP32
 #define HALF_SUM 2 // the same, sums halves

@@ -7,11 +7,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+from evidence import ncu
 from helpers import bench, checking, kernels, reference, simulator
 from helpers.bench import hardware, results
 from helpers.bench.results import Measurement
 from helpers.experiments import broken, first_launch, layer_times, sizes
-from helpers.tools import ncu
 from tests import clock
 from tests.records import slower
 

@@ -122,10 +122,10 @@ def test_help_runs_nothing(command, capsys):
     assert f"usage: halo {command} " in said and f"{command} {command}" not in said
 
 
-@pytest.mark.parametrize("module", ["experiments.wrong_card", "tools.tune"])
+@pytest.mark.parametrize("module", ["helpers.experiments.wrong_card", "evidence.tune"])
 def test_help_of_a_program_runs_nothing(module):
-    ran = python("-m", f"helpers.{module}", "--help")
-    assert ran.returncode == 0 and ran.stdout.startswith(f"usage: python -m helpers.{module} ")
+    ran = python("-m", module, "--help")
+    assert ran.returncode == 0 and ran.stdout.startswith(f"usage: python -m {module} ")
 
 
 def test_help_and_an_unknown_command(capsys):

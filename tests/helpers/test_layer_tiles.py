@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from evidence.launch_counters import cases
 from helpers import bench, kernels
 from helpers.bench import results
 from helpers.experiments import layer_tiles
 from helpers.limits import ConvShape
-from helpers.tools.launch_counters import cases
 from tests import records
 
 RAGGED = ConvShape(2, 3, 5, 21, 30, 4)

@@ -12,11 +12,11 @@ import sys
 import numpy as np
 import pytest
 
+from evidence import tune
 from helpers import device, kernels
 from helpers.bench import results
 from helpers.experiments import sweep, sweep_replay
 from helpers.problems import conv2d
-from helpers.tools import tune
 from tests.support import changed_kernel
 
 LAYER = "layer E1"  # the smallest

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evidence.counters import cases as counter_cases
 from helpers import checking, kernels, reference, simulator
 from helpers.experiments import waiting
 from helpers.launch import Array, Launch, three
@@ -22,7 +23,6 @@ from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_named
 from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.problems.lenet import pooled
 from helpers.simulator.compiler import compile_source
-from helpers.tools import counter_cases
 from tests.support import (
     in_simulator,
     layer_by,

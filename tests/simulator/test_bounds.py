@@ -413,7 +413,7 @@ def test_counts_that_no_way_fits_are_an_error():
 
 
 def test_an_unknown_device_names_the_known_ones(copied):
-    with pytest.raises(bounds.UnknownDevice, match=r"no rates of 'H900' .*H200.*tools.rates"):
+    with pytest.raises(bounds.UnknownDevice, match=r"no rates of 'H900' .*H200.*evidence.rates"):
         copied.bounds("H900")
 
 

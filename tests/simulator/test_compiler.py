@@ -5,6 +5,7 @@ No GPU and no launch: only what the compiler says of a source.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -1115,6 +1116,17 @@ def test_nvdisasm_lists_a_program_once(monkeypatch):
 
 def test_the_version_is_that_of_the_release():
     assert toolkit.version().startswith("13.0")
+
+
+def test_programs_load_at_the_same_addresses_in_each_run(tmp_path):
+    show = [sys.executable, "-c", "print(open('/proc/self/maps').read())"]
+    starts = {toolkit.run(show, tmp_path).stdout.split("\n")[0] for _ in range(4)}
+    with toolkit.fixed_addresses():
+        forbidden = ctypes.CDLL(None).personality(0xFFFFFFFF) & 0x0040000 == 0
+    if forbidden:
+        pytest.skip("this container does not let a program choose its addresses")
+    assert len(starts) == 1
+    assert ctypes.CDLL(None).personality(0xFFFFFFFF) & 0x0040000 == 0  # as before, afterwards
 
 
 def test_a_missing_wheel_is_one_sentence(monkeypatch):

@@ -14,8 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evidence.sanitizer import __main__ as sanitizer
+from evidence.sanitizer import output as sanitizer_output
+from evidence.sanitizer import record as sanitizer_record
+from evidence.sanitizer import tables as sanitizer_tables
 from helpers import device
-from helpers.tools import corpus, sanitizer, sanitizer_output, sanitizer_record, sanitizer_tables
+from helpers.tools import corpus
 from helpers.tools.corpus import Case, CaseError, Said
 from tests import golden
 
@@ -550,7 +554,7 @@ def test_a_record_of_another_schema_is_refused(tmp_path):
 
 # ---- the record of a GPU, replayed ----
 
-RENEW = "python -m helpers.tools.sanitizer run tests/simulator/corpus"
+RENEW = "python -m evidence.sanitizer run tests/simulator/corpus"
 
 
 @pytest.fixture(scope="module")

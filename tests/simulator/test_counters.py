@@ -12,19 +12,17 @@ import numpy as np
 import pytest
 from instances import ONE_WARP, Kernels
 
+from evidence import ncu
+from evidence.counters import __main__ as counters
+from evidence.counters import cases as counter_cases
+from evidence.counters import comparison as counter_comparison
+from evidence.counters import differences as counter_differences
+from evidence.counters import readings as counter_readings
 from helpers import device, kernels, programs, simulator
 from helpers.bench import results
 from helpers.launch import simulate
 from helpers.problems import conv2d, gemm
 from helpers.simulator.profile import WATCHED_REQUESTS
-from helpers.tools import (
-    counter_cases,
-    counter_comparison,
-    counter_differences,
-    counter_readings,
-    counters,
-    ncu,
-)
 from tests import golden
 
 pytestmark = pytest.mark.long
@@ -73,7 +71,7 @@ def test_the_record_has_every_launch_and_no_other(recorded):
     assert len(set(labels)) == len(labels)
     missing = [label for label in labels if label not in recorded]
     assert not missing, (
-        "measure all on a GPU, `python -m helpers.tools.counters tests/simulator/counters`: "
+        "measure all on a GPU, `python -m evidence.counters tests/simulator/counters`: "
         f"{'; '.join(missing)}"
     )
     assert not set(recorded) - set(labels)
@@ -242,7 +240,7 @@ FAKE_NCU = """import sys
 log = sys.argv[sys.argv.index("--log-file") + 1]
 metrics = sys.argv[sys.argv.index("--metrics") + 1].split(",")
 with open(sys.argv[0].removesuffix(".py") + ".asked", "w") as file:
-    for word in sys.argv[sys.argv.index("helpers.tools.counters") + 1 :]:
+    for word in sys.argv[sys.argv.index("evidence.counters") + 1 :]:
         print(word, file=file)
 with open(log, "w") as file:
     print('"ID","Kernel Name","Metric Name","Metric Value"', file=file)

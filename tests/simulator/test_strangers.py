@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evidence.counters import readings as counter_readings
 from helpers import simulator
 from helpers.bench import results
-from helpers.tools import counter_readings
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "counters"))
 

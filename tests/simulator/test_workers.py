@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from instances import Kernels
 
+from evidence.counters import cases as counter_cases
 from helpers import simulator
 from helpers.simulator import launch as launches
-from helpers.tools import counter_cases
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "counters"))
 

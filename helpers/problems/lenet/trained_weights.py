@@ -97,7 +97,7 @@ def course_weights(path: Path | str | None = None) -> Weights:
 
 
 def lenet_weights() -> Weights:
-    """Return this repository's LeNet, trained by `python -m helpers.tools.training`.
+    """Return this repository's LeNet, trained by `python -m evidence.training`.
 
     `lenet_record` has its training and accuracy. Raises ChecksumError if the file is not the one of
     its record, and DataError if one of the two is missing.

@@ -1,6 +1,6 @@
 """What a GPU gives in a second of each resource: the published figure, and the rate measured.
 
-The rates come from a record of tools.rates: the amount that a launch of a kernel of
+The rates come from a record of evidence.rates: the amount that a launch of a kernel of
 kernels/rates/ asked for, over its shortest sample. The largest of all variants counts.
 """
 
@@ -102,7 +102,7 @@ class Rates:
 
 
 def rates_of(record: Mapping[str, Any]) -> dict[str, Rate]:
-    """Return the rate of each resource from a record of tools.rates, as its JSON has it."""
+    """Return the rate of each resource from a record of evidence.rates, as its JSON has it."""
     found: dict[str, Rate] = {}
     for row in record["measurements"]:
         values, name = row["parameters"], row["series"]
@@ -120,7 +120,7 @@ def rates(device: str = "H200") -> Rates:
         known = ", ".join(RECORDS)
         raise UnknownDevice(
             f"no rates of {device!r} were measured; there are those of: {known}. On a machine with "
-            "that GPU, `python -m helpers.tools.rates` measures them."
+            "that GPU, `python -m evidence.rates` measures them."
         )
     text = (MEASURED / f"{RECORDS[device]}.json").read_text(encoding="utf-8")
     record = json.loads(text)

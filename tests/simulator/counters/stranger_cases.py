@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 if str(ROOT) not in sys.path:  # run as a program
     sys.path.append(str(ROOT))
 
-from helpers.tools import counters  # noqa: E402
+from evidence.counters import __main__ as counters  # noqa: E402
 
 SOURCES = Path(__file__).resolve().parent / "strangers"
 

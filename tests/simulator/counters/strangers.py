@@ -1,4 +1,4 @@
-"""Launches of kernels as strangers write them, in the manner of `helpers.tools.counters.LAUNCHES`.
+"""Launches of kernels as strangers write them, in the manner of `evidence.counters.LAUNCHES`.
 
 `LAUNCHES` is data: source strangers/NAME.cu, arguments, grid, block. Two shapes or more of each
 kernel, ragged ones too.

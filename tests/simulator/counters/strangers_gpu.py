@@ -38,12 +38,13 @@ import stranger_cases
 import strangers
 import tensor_products
 
+from evidence.counters import __main__ as counters
+from evidence.counters import readings as counter_readings
 from helpers import device
 from helpers.bench import results
-from helpers.tools import counter_readings, counters
 
 READINGS = counter_readings.READINGS
-# Beside those of helpers.tools.counters: read and recorded, not compared.
+# Beside those of evidence.counters: read and recorded, not compared.
 OBSERVED = (
     *counter_readings.OBSERVED,
     "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum",
@@ -297,7 +298,7 @@ def approximations(binaries: Binaries) -> tuple[dict[str, np.ndarray], dict[str,
 def read_counters(
     folder: Path, only: str, launches: Sequence[stranger_cases.Stranger]
 ) -> list[dict[str, int | str]]:
-    """As `helpers.tools.counter_readings.read_with_ncu`. Raises NcuError."""
+    """As `evidence.counters.readings.read_with_ncu`. Raises NcuError."""
     script = [
         sys.executable,
         str(Path(__file__).resolve()),

@@ -1,0 +1,1 @@
+"""What makes the records of data/measured, and their tables: `make evidence` runs its tests."""

@@ -1,0 +1,1 @@
+"""The counters of the simulator beside those of Nsight Compute."""

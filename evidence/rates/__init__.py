@@ -1,0 +1,1 @@
+"""How much of each resource a GPU gives in a second."""

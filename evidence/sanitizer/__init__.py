@@ -1,0 +1,1 @@
+"""A corpus of kernels under compute-sanitizer, beside the simulator."""
