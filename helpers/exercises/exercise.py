@@ -20,8 +20,8 @@ from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.kernel_cells import KernelCell, is_cell
 
 if TYPE_CHECKING:
+    from helpers.exercises.explained import Told
     from helpers.exercises.on_bench import OnBench
-    from helpers.exercises.stories import Told
     from helpers.simulator.explain.pictures import Why
 
 
@@ -48,13 +48,14 @@ class Exercise(GradedExercise):
         known, a guess says that it is one.
         """
         _stories.pop(self.name, None)
-        if not verdict.is_guess or verdict.status not in ("wrong", "finding", "time"):
-            return verdict
         from helpers.exercises import stories
+        from helpers.exercises.explained import NoStory
 
+        if not stories.is_to_explain(verdict):
+            return verdict
         try:
             told = stories.story_of(self, cell)
-        except stories.NoStory as error:
+        except NoStory as error:
             return stories.untold(verdict, f"{error}.")
         except Exception as error:  # a fault of ours must not cost a student the verdict
             logging.getLogger(__name__).exception("the explanation of %s failed", self.name)
@@ -73,7 +74,9 @@ class Exercise(GradedExercise):
                 f"there is no story of {self.name} to draw: check an answer first; a right one has "
                 "none"
             )
-        return _stories[self.name].picture()
+        from helpers.exercises import stories
+
+        return stories.picture_of(_stories[self.name])
 
     def _as_graded(self, verdict: Verdict, kernel: Any, cell: KernelCell) -> Verdict:
         """Return the verdict that a grader would give, who reads the cell in the notebook's file.

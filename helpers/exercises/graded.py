@@ -23,13 +23,12 @@ from helpers.exercises import amounts, compiler_words, gate, mutants, work, wron
 from helpers.exercises import outcome as outcomes_of
 from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
 from helpers.exercises.budgets import Budget, no_doubles
-from helpers.exercises.cases import Case, distinct
+from helpers.exercises.cases import Case, distinct, real_pairs
 from helpers.exercises.mistakes import (
     NO_DYNAMIC_MEMORY,
     FindingHint,
     Mistake,
     misplaced,
-    real_pairs,
     unwritten,
     wrapped_index,
 )

@@ -208,7 +208,7 @@ def test_picture(name: str, edits: tuple[tuple[str, str], ...], terms: str) -> N
     one = exercises.find(name)
     told = stories.story_of(one, kernel_cells.parse(edited(one, *edits)))
     assert told is not None
-    made = told.picture()
+    made = stories.picture_of(told)
     html = made.html()
     assert len(html) <= pictures.MOST_BYTES
     still = html.partition('<script type="application/json"')[0]
