@@ -126,6 +126,22 @@ WRONG: list[tuple[str, tuple[tuple[str, str], ...], str, int, str]] = [
         98,
         "Line 98, `map = g`, gives thread 0 map = 0; 8 belongs there.",
     ),
+    (  # with equal inputs another loop's end would make the cell right by chance
+        "conv2d_same",
+        (("row < 0 ||", "row < 1 ||"),),
+        "decision",
+        17,
+        "Row 0 of y lacks a term: line 17, `row < 1 || row >= H || column < 0 || column >= W` is "
+        "true with row = 0, H = 3, column = 0, W = 2.",
+    ),
+    (  # a lane without an output reads all the same in the right kernel
+        "taps_split",
+        (("c = t / (K * K)", "c = t / K"),),
+        "outside",
+        15,
+        "Thread (7, 0) of block (0, 0) reads x[132], outside of the array: line 15, "
+        "`x[((b * C + c) * H + h + p) * W + w + q]`.",
+    ),
     (  # no wait helps two threads with one cell
         "small_product",
         (("PITCH = 72", "PITCH = 56"),),

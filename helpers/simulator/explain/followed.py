@@ -163,6 +163,13 @@ class Followed:
             for first, last in zip(firsts, [*firsts[1:], len(loads.at)], strict=True)
         }
 
+    def reads(self, lane: Lane, array: str) -> bool:
+        """Return whether a thread reads an array of global memory."""
+        place = self.tape.arrays.by_name[array]
+        first, last = self._starts_of_loads.get(lane, (0, 0))
+        offset = self._loads.address[first:last] - place.start
+        return bool(((offset >= 0) & (offset < place.nbytes)).any())
+
     def stores(self, address: int) -> list[Stored]:
         """Return the stores to an address, in order."""
         stores = self._stores

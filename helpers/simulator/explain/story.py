@@ -38,6 +38,7 @@ from .translation import Barrier, NotRecorded
 
 MOST_RUNS = 160  # of one story
 MOST_SECONDS = 1.0  # of the processor, for these runs
+MOST_LATE = 0.2  # seconds after these in which what is known may be put in words
 MOST_OUTSIDE = 40  # accesses outside of an array that are kept away, one after another
 MOST_DECISIONS = 24  # of one thread that are turned round
 MOST_ALIKE = 2_000  # decisions with the same values that are turned round together
@@ -237,7 +238,8 @@ class _Teller:
                     if causes := self._agreed(target, search(target)):
                         cell = target
                         break
-        causes = causes or self._of_one_cell() or self._of_unset_read()
+        with contextlib.suppress(_Enough):
+            causes = causes or self._of_one_cell() or self._of_unset_read()
         if cell is None and self.tape.completed and mask.any():
             cell = next(iter(self._targets()))
         return self._told(cell, tuple(causes))
@@ -436,11 +438,16 @@ class _Teller:
         ]  # fmt: skip
 
     def _at_cell(self, finding: Finding, line: int, thread: tuple[int, int, int]) -> Access | None:
-        """Return the first access of a thread to the cell of a finding in a line."""
+        """Return the first access of a thread to the cell of a finding in a line, a store if there
+        is one: only with a store two threads race.
+        """
         steps = self.steps((finding.block, thread))
         cell = finding.array, finding.index
-        every = (one for step in steps for one in step.accesses)
-        return next((k for k in every if k.line == line and (k.array, k.index) == cell), None)
+        every = (one for step in steps if step.line == line for one in step.accesses)
+        found = [one for one in every if one.line == line and (one.array, one.index) == cell]
+        is_race = finding.kind == "race"
+        stores = [one for one in found if one.is_store] if is_race else []
+        return next(iter([*stores, *found]), None)
 
     def _of_unset_read(self) -> list[Cause]:
         """Find what lets a thread read a cell that nothing has stored: a decision without which all
@@ -492,9 +499,18 @@ class _Teller:
         if not place.element and finding.array:
             place = replace(place, element=_element(finding.array, finding.index))
         is_idle = bool(self._cells_of) and thread not in self._cells_of and self._has_own_cells
-        is_idle = is_idle and access.space != "shared"
+        is_idle = is_idle and access.space != "shared" and not self._reads_when_right(access)
         kind = "unguarded" if is_idle else "outside"
         return [Cause(kind, access.line, thread, place=place, origins=origins, is_tried=False)]
+
+    def _reads_when_right(self, access: Access) -> bool:
+        """Return whether the thread of an access reads its array in the right kernel, too."""
+        right = self.judge.right
+        if right is None:
+            return False
+        name = next((r for r, own in self.judge.names.items() if own == access.array), "")
+        block = self.tape._number(access.block, self.tape.grid, "block")
+        return bool(name) and right.reads((block, self._linear(access.thread)), name)
 
     def _of_way_out(
         self, thread: Thread, access: Access, place: Place, origins: tuple[Origin, ...]
@@ -789,13 +805,23 @@ class _Teller:
         ]
         for need in dict.fromkeys(lacks):
             change = Redirect.of(access, need.array, need.index)
-            if self.mends(self.again([Turn.of(step, one), change]), cell):
+            changes = [Turn.of(step, one), change]
+            if self.mends(self.again(changes), cell) and self._gives(changes, cell, goal):
                 inner = self._with(tape)
                 return Cause(
                     "skipped", one.line, thread, self.choice(step, one), place=inner.place(access),
                     belongs=str(need), origins=inner.origins(access),
                 )  # fmt: skip
         return None
+
+    def _gives(self, changes: Sequence[Change], cell: int, goal: Formula) -> bool:
+        """Return whether a cell has the right formula with some changes: inputs with equal values
+        may make it right by chance.
+        """
+        self._count()
+        inner = _Teller(self.experiment, self.judge, (*self.base, *changes), self.until)
+        inner.cells = [cell]
+        return inner.formula(cell) == goal
 
     def _turned_wherever(self, one: Decision, choice: Choice) -> Tape | None:
         """Turn a decision wherever the variables of its condition have the same values."""
@@ -1292,6 +1318,11 @@ class _Teller:
     # ---- in words of the source
 
     def steps(self, thread: Thread) -> list[Step]:
+        """Return what a thread did. Raises _Enough where the story has used its time: to read the
+        steps of many threads takes longer than to run the launch again.
+        """
+        if time.process_time() > self.until + MOST_LATE:
+            raise _Enough
         return self.tape.thread(*thread)
 
     def _entry(self, thread: Thread, at: int) -> int:
