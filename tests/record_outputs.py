@@ -22,7 +22,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from helpers import bench, plotting, reference
-from helpers.bench import hardware, loop_code, reports, results, sass, timing
+from helpers.bench import gemms, hardware, loop_code, reports, results, sass, timing
 from helpers.bench.times import Times
 from helpers.exercises.at_work import choose_tool
 from helpers.experiments import (
@@ -39,6 +39,7 @@ from helpers.experiments import (
     gemm_ladder,
     half_errors,
     half_instructions,
+    half_ladder,
     half_precision,
     im2col_gemm,
     im2col_times,
@@ -499,6 +500,12 @@ def some_rungs(record: Record, product: Any) -> Times:
     return times_of(record, product, *chosen, "cuBLAS")
 
 
+def half_rungs(record: Record) -> list[Times]:
+    """Return the times of the rungs for halves over cuBLAS, of each recorded product."""
+    products = [bench.gemm(*sizes, halves=True) for sizes in gemms.SIZES]
+    return [times_of(record, one, gemms.LIBRARY, *half_ladder.RUNGS) for one in products]
+
+
 @functools.cache
 def counts_of_ladder() -> bench.Counts:
     made = gemm_ladder.rungs(bench.gemm())
@@ -720,6 +727,11 @@ OF_RECORDS: tuple[Output, ...] = (
        call=lambda _: warpgroup_layer.batches_figure()),
     of(warpgroup_layer.winners_table, "benchmark_tensor",
        call=lambda _: warpgroup_layer.winners_table(), fixed=("images",)),
+    of(half_ladder.shares_figure, gemms.RECORD,
+       call=lambda record: half_ladder.shares_figure(half_rungs(record))),
+    of(half_ladder.rounds_table, gemms.RECORD,
+       call=lambda record: half_ladder.rounds_table(half_rungs(record)),
+       fixed=("tile", "rounds", "busy")),
     of(cpu_programs.convolutions_figure, "400_conv1d_baselines"),
     of(cpu_programs.here_table, "400_conv1d_baselines",
        call=lambda record, here: cpu_programs.here_table(here, record), given=ran_here,
@@ -802,6 +814,10 @@ DRAWINGS: tuple[Output, ...] = (
     of(gemm_ladder.patch_figure),
     of(gemm_ladder.block_figure),
     of(gemm_ladder.rungs_table),
+    of(half_ladder.rungs_table),
+    of(half_ladder.stores_figure),
+    of(half_ladder.order_figure, given=lambda: {8: half_ladder.order(8)},
+       other=lambda _, draw: {8: half_ladder.order(draw + 1)}),
     of(half_errors.error_figure, given=errors, other=other_errors),
     of(half_errors.error_table, given=errors, other=other_errors),
     of(half_instructions.rows_figure, given=of_halves, other=of_another,
@@ -871,6 +887,8 @@ DRAWINGS: tuple[Output, ...] = (
        call=lambda ours: fastest_layer.reports_table(ours, reports.rows("course_reports")),
        given=lambda: {"split halves": 1.1}, other=lambda _, draw: {"split halves": 2.1 + draw},
        fixed=("report ",)),
+    of(half_ladder.strips_table, given=lambda: {8: half_ladder.order(8)},
+       other=lambda _, draw: {8: half_ladder.order(draw + 1)}),
     of(gemm_ladder.words_table, call=lambda seen: gemm_ladder.words_table(bench.gemm(), seen),
        given=of_products, fixed=("gemm_basic",)),
     of(half_precision.load_table, given=lambda: "layer 1", other=lambda *_: "layer 2"),
@@ -915,7 +933,6 @@ WITHOUT_OUTPUT: Mapping[str, str] = {
     "benchmark_conv1d": _A_TOOL,
     "benchmark_conv2d": _A_TOOL,
     "benchmark_known_layers": _A_CELL,
-    "benchmark_products": _A_TOOL,
     "bounds": "bounds beside times, see tests/helpers/test_bound_ratios.py",
     "counters_strangers": "counters beside the simulator's, see tests/simulator",
     "device_functions": "digests beside the simulator's, see tests/simulator",

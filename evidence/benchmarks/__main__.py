@@ -1,7 +1,7 @@
 """Recorded benchmarks of the kernels on a GPU.
 
     python -m evidence.benchmarks conv1d | conv2d | tensor | known | products | lenet
-        [--max-n N] [--budget-s S]
+        [--max-n N] [--budget-s S] [--limit-s S]
 
 ``conv1d`` times each 1D convolution kernel with cold and with hot caches, for filters of 3 to 31
 and up to 10^9 cells, beside the driver's own device-to-device copy, which moves as many bytes and
@@ -12,7 +12,8 @@ products of matrices beside cuBLAS, see `product_benchmark`; ``lenet`` the whole
 PyTorch, see `network_benchmark`.
 
 All are checked before they are timed, write a record by ``helpers.bench.results`` and print a
-table. Without a GPU, they print the recorded run.
+table. ``tensor`` and ``known`` write each row as it comes, and a second call goes on where the
+first one stopped, with the next layer. Without a GPU, they print the recorded run.
 """
 
 from __future__ import annotations
@@ -44,6 +45,13 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help="seconds for each timing (default: conv1d 0.3, conv2d 0.2, tensor and known 0.05, "
         "products 0.5, lenet 0.1)",
     )
+    parser.add_argument(
+        "--limit-s",
+        type=float,
+        default=120.0,
+        help="seconds in which the measurements of a layer may begin in tensor and known (default "
+        "120); each way and each mode of cuDNN gets a quarter of it",
+    )
     options = parser.parse_args(argv)
     if options.budget_s is None:
         options.budget_s = _BENCHMARKS[options.what].budget_s
@@ -55,12 +63,14 @@ class _Benchmark:
     """A benchmark. module: of this folder, imported when it runs, since only some need weights and
     images; its NAME is the record's. measure: returns the rows. budget_s: seconds for each timing,
     by default. report: returns the functions that make texts of the rows. Both take the module.
+    in_parts: measure returns the parts of `results.continued` in place of rows.
     """
 
     module: str
-    measure: Callable[[Any, argparse.Namespace], Iterable[dict[str, Any]]]
+    measure: Callable[[Any, argparse.Namespace], Iterable[Any]]
     budget_s: float
     report: Callable[[Any], Sequence[Callable[[Any], str]]] = lambda one: (one.table, one.summary)
+    in_parts: bool = False
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -68,12 +78,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _arguments(argv)
     benchmark = _BENCHMARKS[options.what]
     module = import_module(f"evidence.benchmarks.{benchmark.module}")
-    record = results.record(
-        module.NAME,
-        lambda: benchmark.measure(module, options),
-        device=device.select(),
-        lab="benchmarks",
-    )
+    where: dict[str, Any] = {"device": device.select(), "lab": "benchmarks"}
+    if benchmark.in_parts:
+        record = results.continued(module.NAME, benchmark.measure(module, options), **where)
+    else:
+        rows = partial(benchmark.measure, module, options)
+        record = results.record(module.NAME, rows, **where)
     texts = [make(record.rows()) for make in benchmark.report(module)]
     print("\n\n".join([f"\n{record.caption()}\n{texts[0]}", *texts[1:]]))
     return 0
@@ -93,14 +103,20 @@ _BENCHMARKS = {
     ),
     "tensor": _Benchmark(
         "tensor_benchmark",
-        lambda one, options: one.TensorBenchmark(budget_s=options.budget_s).measure(),
+        lambda one, options: one.TensorBenchmark(
+            budget_s=options.budget_s, limit_s=options.limit_s
+        ).parts(),
         0.05,
+        in_parts=True,
     ),
     "known": _Benchmark(
         "known_layers",
-        lambda one, options: one.KnownLayers(budget_s=options.budget_s).measure(),
+        lambda one, options: one.KnownLayers(
+            budget_s=options.budget_s, limit_s=options.limit_s
+        ).parts(),
         0.05,
         lambda one: (one.tensor_benchmark.table, one.shares, one.tensor_benchmark.summary),
+        in_parts=True,
     ),
     "products": _Benchmark(
         "product_benchmark", lambda one, options: one.measure(options.budget_s), 0.5

@@ -1,6 +1,6 @@
 """The implicit product on layers of well-known networks, where cuDNN is at home.
 
-    python -m evidence.benchmarks known [--budget-s S]
+    python -m evidence.benchmarks known [--budget-s S] [--limit-s S]
 
 Six convolutions of ResNet-50, VGG-16 and GoogLeNet, in the three ways of the tensor cores, beside
 cuDNN as in `tensor_benchmark`. x arrives with its border of zeros, so that the outputs have the
@@ -28,7 +28,6 @@ class KnownLayers(tensor_benchmark.TensorBenchmark):
 
     def problems(self) -> Iterator[tuple[str, Layer]]:
         for name, shape in conv2d.KNOWN_LAYERS.items():
-            print(f"{name}: {shape}", flush=True)
             yield name, bench.layer(shape=shape, images=shape.B)
 
     def ways(self, layer: str) -> dict[str, tuple[Conv2d, ...]]:

@@ -12,19 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from helpers import bench, tables
-from helpers.bench.gemms import LIBRARY, Gemm
+from helpers.bench import gemms
+from helpers.bench.gemms import LIBRARY, SIZES, Gemm
 from helpers.bench.ratios import Ratio
 from helpers.problems import gemm
 from helpers.programs import compile_ahead
 
-NAME = "benchmark_products"
-SIZES = (  # rows, columns, inner
-    (1000, 1016, 1048),
-    (2048, 2048, 2048),
-    (4096, 4096, 4096),
-    (4096, 4104, 4112),
-    (8192, 8192, 8192),
-)
+NAME = gemms.RECORD
 KERNELS = {
     False: ("gemm_pipelined", "gemm_warp"),
     True: tuple(spec.name for spec in gemm.HALVES),

@@ -6,24 +6,27 @@ For each layer of `conv2d.LAYERS` and 100, 1,000 and 10,000 images: our kernels 
 (`contenders.ways`), cuDNN in FP32, TF32 and FP16, called in every way of `cudnn.contenders`, and
 the driver's device-to-device copy of as many bytes as the layer must move, as floats and as halves.
 All are checked before they are timed. Then the fastest of ours in each way and its yardsticks are
-timed in turn, A B A B: as ratios with intervals.
+timed in turn, A B A B: as ratios with intervals. Each layer has a limit of time, and so has each of
+our ways and each mode of cuDNN: what would begin later is left out, and a row says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from evidence.benchmarks import cells, shortest
 from helpers import bench, tables
-from helpers.bench import contenders, cudnn
+from helpers.bench import contenders, cudnn, results
 from helpers.bench.contenders import HALF_IO, MODES
 from helpers.bench.layers import Layer, LayerOnDevice
 from helpers.bench.on_device import Ready
 from helpers.bench.sources import Kernel
 from helpers.bench.task import Library
+from helpers.bench.timing import OutOfTimeError, TimeLimit
 from helpers.launch import LaunchError
 from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, LayerError
@@ -31,6 +34,7 @@ from helpers.problems.lenet import network
 
 NAME = contenders.RECORD
 BUDGET_S = 0.05
+LIMIT_S, SHARE = 120.0, 0.25  # of a layer and batch; the part of it for each way, and mode of cuDNN
 # torch.compile is tried for one batch and mode of each layer, because its search takes up to 15 s.
 COMPILED = (1_000, "FP16")
 RATIO = "ratio"
@@ -41,7 +45,9 @@ Row = dict[str, Any]
 class TensorBenchmark:
     """The measurements of ``tensor``: ``results.record`` takes `measure`.
 
-    layers: names of `conv2d.LAYERS`; batches: numbers of images; budget_s: seconds for each timing.
+    layers: names of `conv2d.LAYERS`; batches: numbers of images; budget_s: seconds for each timing;
+    limit_s: seconds of a layer and batch in which something may begin; share: of these, for each of
+    our ways and each mode of cuDNN.
     """
 
     def __init__(
@@ -49,22 +55,30 @@ class TensorBenchmark:
         layers: Sequence[str] = tuple(conv2d.LAYERS),
         batches: Sequence[int] = network.ACCURACY_SIZES,
         budget_s: float = BUDGET_S,
+        limit_s: float = LIMIT_S,
+        share: float = SHARE,
     ):
         self._layers, self._batches, self._budget_s = tuple(layers), tuple(batches), budget_s
+        self._limit_s, self._share = limit_s, share
         self._yardstick = cudnn.why_not()  # why cuDNN is left out, or ""
 
-    def measure(self) -> Iterator[Row]:
+    def measure(self) -> Iterator[Mapping[str, Any]]:
         """Check and time everything. Raises NotReadyError for a wrong kernel."""
+        for _, rows in self.parts():
+            yield from rows()
+
+    def parts(self) -> Iterator[results.Part]:
+        """Yield the parts of a record, for `results.continued`: one for each layer and batch."""
         if self._yardstick:
             print(f"{cudnn.NAME} is left out: {self._yardstick}")
         for name, layer in self.problems():
-            yield from self._problem(name, layer)
+            where = {"layer": name, "batch": layer.shape.B}
+            yield where, partial(self._problem, name, layer)
 
     def problems(self) -> Iterator[tuple[str, Layer]]:
         """Yield the name of each layer, and its problem for each batch."""
         for name in self._layers:
             for batch in self._batches:
-                print(f"{name}, {batch:,} images", flush=True)
                 yield name, bench.layer(name, images=batch)
 
     def ways(self, layer: str) -> dict[str, tuple[Conv2d, ...]]:
@@ -73,6 +87,8 @@ class TensorBenchmark:
 
     def _problem(self, name: str, layer: Layer) -> Iterator[Row]:
         told = {"layer": name, "batch": layer.shape.B}
+        print(f"{name}: {layer.shape}", flush=True)
+        limit = TimeLimit(self._limit_s)
         vendors: dict[str, Ready] = {}
         with (
             layer.on_device() as there,
@@ -84,30 +100,41 @@ class TensorBenchmark:
                 yield told | row | {"timing": ready.time(self._budget_s)}
             for mode in cudnn.MODES if not self._yardstick else ():
                 fastest = np.inf
-                for ready, row in self._cudnn(there, mode):
-                    yield told | row
-                    if row["timing"].median < fastest:
-                        fastest, vendors[mode] = row["timing"].median, ready
+                try:
+                    for ready, row in self._cudnn(there, mode, self._part(limit)):
+                        yield told | row
+                        if row["timing"].median < fastest:
+                            fastest, vendors[mode] = row["timing"].median, ready
+                except OutOfTimeError as error:
+                    yield told | _left_out(error, series=cudnn.NAMES[mode])
             for way, specs in self.ways(name).items():
                 copy, _ = copies[way == HALF_IO]
                 modes = {MODES[way]: 0, "FP16": 0}
                 yardsticks = [copy, *(vendors[mode] for mode in modes if mode in vendors)]
-                yield from (told | row for row in self._way(way, specs, there, yardsticks))
+                rows = self._way(way, specs, there, yardsticks, self._part(limit))
+                yield from (told | row for row in rows)
+
+    def _part(self, limit: TimeLimit) -> TimeLimit:
+        """Return the limit of a way, or of a mode of cuDNN, within that of the layer."""
+        return TimeLimit(self._share * self._limit_s, within=limit)
 
     def _way(
-        self, way: str, specs: Sequence[Conv2d], there: LayerOnDevice, yardsticks: Sequence[Ready]
+        self,
+        way: str,
+        specs: Sequence[Conv2d],
+        there: LayerOnDevice,
+        yardsticks: Sequence[Ready],
+        limit: TimeLimit,
     ) -> Iterator[Row]:
         """Yield rows of our kernels in one way, and of the ratios of the fastest to its yardsticks.
         """
         found: list[tuple[float, Ready]] = []
         for spec in specs:
             try:
+                limit.require(f"{spec.name}, {way}")
                 ours, row = contenders.ours(way, spec, there)
-            except (LayerError, LaunchError) as error:
-                print(f"{spec.name} is left out: {error}")
-                reason = str(error).partition(". ")[0]
-                named = {"series": spec.name, "way": way, "kernel": spec.sources[-1]}
-                yield {**named, "left_out": reason, "timing": None}
+            except (LayerError, LaunchError, OutOfTimeError) as error:
+                yield _left_out(error, series=spec.name, way=way, kernel=spec.sources[-1])
                 continue
             timed = ours.time(self._budget_s)
             found.append((timed.median, ours))
@@ -130,7 +157,9 @@ class TensorBenchmark:
                 "timing": None,
             }
 
-    def _cudnn(self, there: LayerOnDevice, mode: str) -> Iterator[tuple[Ready, Row]]:
+    def _cudnn(
+        self, there: LayerOnDevice, mode: str, limit: TimeLimit
+    ) -> Iterator[tuple[Ready, Row]]:
         """Yield cuDNN in one mode, called in every way, timed; the rows name its kernels."""
         layer = there.layer
         for one, verdict, timed in cudnn.contenders(
@@ -139,10 +168,17 @@ class TensorBenchmark:
             mode=mode,
             budget_s=self._budget_s,
             compile_fastest=(layer.shape.B, mode) == COMPILED,
+            limit=limit,
         ):
             library = Kernel(one.name, Library(one.name))
             row = one.row | {"kernels": "; ".join(one.kernels()), "timing": timed}
             yield Ready(library, one.launch, verdict, 0, verdict.max_error), row
+
+
+def _left_out(error: Exception, **named: Any) -> Row:
+    """Print why something is left out, and return its row."""
+    print(f"{named['series']} is left out: {error}")
+    return {**named, "left_out": str(error).partition(". ")[0], "timing": None}
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:

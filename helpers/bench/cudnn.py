@@ -292,16 +292,19 @@ def contenders(
     mode: str = "FP32",
     budget_s: float = 0.3,
     compile_fastest: bool = False,
+    limit: timing.TimeLimit | None = None,
 ) -> Iterator[tuple[Convolution, checking.Verdict, timing.Timing]]:
-    """Check and time every way of a mode (`ways`), and yield each one.
+    """Check and time every way of a mode (`ways`), and yield each one as it comes.
 
     x, filter, want: device addresses; the outputs at `want` are right within `atol`.
     compile_fastest: also compile the fastest of these by `torch.compile`, whose search takes 3 to
-    15 s. A printed line replaces a way whose outputs are wrong or that PyTorch refuses. Raises
-    TorchMissing.
+    15 s. limit: of the time in which ways may begin. A printed line replaces a way whose outputs
+    are wrong or that PyTorch refuses. Raises TorchMissing, and OutOfTimeError at the limit.
     """
 
     def timed(way: Way) -> tuple[Convolution, checking.Verdict, timing.Timing] | None:
+        if limit is not None:
+            limit.require(f"{NAMES[mode]}, {way}")
         try:
             convolution = Convolution(shape, x, filter, way, mode)
             verdict = convolution.check(want, atol)
@@ -314,8 +317,11 @@ def contenders(
         time = timing.time_gpu(convolution.launch, verdict=verdict, name=name, budget_s=budget_s)
         return convolution, verdict, time
 
-    plain = [found for way in ways(mode, shape) if (found := timed(way))]
-    yield from plain
+    plain = []
+    for way in ways(mode, shape):
+        if found := timed(way):
+            plain.append(found)
+            yield found
     if plain and compile_fastest:
         fastest = min(plain, key=lambda found: found[2].median)[0].way
         if found := timed(dataclasses.replace(fastest, compiled=True)):

@@ -20,6 +20,15 @@ from helpers.launch import Plan
 from helpers.problems import gemm as ladder
 
 LIBRARY = "cuBLAS"
+RECORD = "benchmark_products"  # of the products beside cuBLAS
+# Rows, columns and terms of its products. The sides of the first and the fourth suit no tile.
+SIZES = (
+    (1000, 1016, 1048),
+    (2048, 2048, 2048),
+    (4096, 4096, 4096),
+    (4096, 4104, 4112),
+    (8192, 8192, 8192),
+)
 # Rows, columns and terms of a check, and of a count. A kernel of halves copies 8 at a time.
 FEW, FEW_HALVES, ONE = (150, 140, 70), (150, 136, 72), (256, 128, 64)
 

@@ -46,6 +46,7 @@ FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
 OUTCOMES = ("ratio", "low", "high", "registers", "relative_error", "code_sha256")
 _NUMBERS = {*OUTCOMES, *FROM_TIMING}
 _NAMED = 8  # keys that an error lists
+_UNFINISHED = "unfinished"  # the key of a record's file whose parts are not all there yet
 
 
 class RecordError(RuntimeError):
@@ -239,9 +240,13 @@ class Record:
             ],
         }
 
-    def to_json(self) -> str:
-        """Return the record's text, with sorted keys and the samples of a timing on one line."""
-        text = json.dumps(self.to_dict(), sort_keys=True, indent=1, allow_nan=False)
+    def to_json(self, unfinished: Mapping[str, Any] | None = None) -> str:
+        """Return the record's text, with sorted keys and the samples of a timing on one line.
+
+        unfinished: what all rows of the part have that is being measured; None for a whole record.
+        """
+        part = {} if unfinished is None else {_UNFINISHED: dict(unfinished)}
+        text = json.dumps(self.to_dict() | part, sort_keys=True, indent=1, allow_nan=False)
         return (
             re.sub(r'"samples": \[[^\]]*\]', lambda samples: " ".join(samples[0].split()), text)
             + "\n"
@@ -331,6 +336,63 @@ def record(
     return _written(name, lab, device, measurements)
 
 
+Part = tuple[Mapping[str, Any], Callable[[], Iterable[Mapping[str, Any]]]]
+
+
+def continued(name: str, parts: Iterable[Part], *, device: Device, lab: str) -> Record:
+    """Measure part by part, write each row as it comes, and go on where an earlier call stopped.
+
+    parts: the entries that all rows of a part have, such as {"layer": "layer 1", "batch": 100}, and
+    a function that measures these rows, as that of `record`. While a part is measured, the file
+    says which one. The next call keeps the parts that are whole, if the device, the versions and
+    the sources are the same, and measures the others. A whole record is measured anew. Without a
+    GPU, it returns the repository's record. Errors: as for `record`.
+    """
+    _require_name(name)
+    if device.kind != "gpu":
+        return recall(name)
+    kept = _unfinished(name, device)
+    for where, measure in parts:
+        if any(_is_of(one, where) for one in kept):
+            print(f"{_titled(where)}: measured by an earlier call", flush=True)
+            continue
+        if kept:  # the parts before this one are whole
+            _written(name, lab, device, tuple(kept), unfinished=where)
+        for row in measure():
+            kept.append(_measurement(row))
+            _written(name, lab, device, tuple(kept), unfinished=where)
+    if not kept:
+        raise ValueError(f"record {name}: nothing was measured")
+    return _written(name, lab, device, tuple(kept))
+
+
+def _unfinished(name: str, device: Device) -> list[Measurement]:
+    """Return the measurements of the whole parts that a stopped `continued` has left."""
+    path = _writable_folder() / f"{name}.json"
+    if not path.exists():
+        return []
+    try:
+        found, part = load(path), json.loads(path.read_text(encoding="utf-8")).get(_UNFINISHED)
+    except RecordError as error:
+        print(f"{error}; it is measured anew")
+        return []
+    if part is None:
+        return []
+    same = (found.device.name, found.software) == (device.name, _software(device))
+    if not same or found.changed_sources():
+        print(f"{path} has another device, version or source: it is measured anew")
+        return []
+    return [one for one in found.measurements if not _is_of(one, part)]
+
+
+def _is_of(one: Measurement, where: Mapping[str, Any]) -> bool:
+    return all(one.parameters.get(key) == value for key, value in where.items())
+
+
+def _titled(where: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in where.items())
+
+
 # The records that `extend` has begun in this process.
 _begun: dict[str, dict[Any, Measurement]] = {}
 
@@ -379,8 +441,13 @@ def _now() -> str:
 
 
 def _written(
-    name: str, lab: str, device: Device, measurements: tuple[Measurement, ...]
+    name: str,
+    lab: str,
+    device: Device,
+    measurements: tuple[Measurement, ...],
+    unfinished: Mapping[str, Any] | None = None,
 ) -> Record:
+    """Write a record and return it. unfinished: the part of it that is being measured."""
     new = Record(
         name=name,
         lab=lab,
@@ -391,7 +458,7 @@ def _written(
         measurements=measurements,
     )
     with _replacing(_writable_folder() / f"{name}.json") as file:
-        file.write(new.to_json().encode())
+        file.write(new.to_json(unfinished).encode())
     return new
 
 

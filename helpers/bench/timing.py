@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,28 @@ class NoClockError(RuntimeError):
 
 class NotCheckedError(RuntimeError):
     """A timing of a result that has not passed its check."""
+
+
+class OutOfTimeError(RuntimeError):
+    """Something would begin after the limit of its time."""
+
+
+class TimeLimit:
+    """The time within which parts of a measurement may begin. One that has begun is not stopped.
+
+    seconds: from now on. within: another limit, which holds as well.
+    """
+
+    def __init__(self, seconds: float, within: TimeLimit | None = None):
+        self._seconds, self._within = seconds, within
+        self._ends = monotonic() + seconds
+
+    def require(self, what: str) -> None:
+        """Raise OutOfTimeError if `what` would begin too late."""
+        if self._within is not None:
+            self._within.require(what)
+        if monotonic() > self._ends:
+            raise OutOfTimeError(f"{what} did not begin within {self._seconds:g} s")
 
 
 # --------------------------------------------------------------------------------------------------

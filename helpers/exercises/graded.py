@@ -133,8 +133,8 @@ class GradedExercise(BaseExercise):
         hint = mutants.hint_of(self, outcomes)
         if not hint:
             return verdict
-        # What was seen of a finding is evidence: it goes before what another kernel had, too.
-        return verdict.because(hint, is_guess=verdict.finding is not None)
+        # The cause of a finding that is seen goes before what another kernel had, too.
+        return verdict.because(hint, is_guess=verdict.finding is not None, is_recognised=True)
 
     def is_recognisable(self, verdict: Verdict) -> bool:
         """Return whether a mutant may do what an answer with this verdict does."""
@@ -338,7 +338,7 @@ class GradedExercise(BaseExercise):
         except checking.CheckError as error:
             text, *_, places = _parts(str(error))
             lines = [text.removeprefix("FAIL "), *places]
-            hint = hint or (error.diagnosis.text if error.diagnosis.kind not in _NO_PATTERN else "")
+            hint = hint or (error.diagnosis.text if error.diagnosis.kind in _SHOWN else "")
         right = (
             f"\nright in {len(cases) - len(wrong)} of {quantity(len(cases), 'case')}"
             if len(wrong) < len(cases)
@@ -590,7 +590,8 @@ def _fits(case: Case, one: Outcome) -> bool:
 
 
 _ACCESSES = ("load", "store", "atomic")
-_NO_PATTERN = ("all", "scattered", "untouched", "zero")
+# What the values show. Where wrong ones stand tells little: a reduction's last result is no edge.
+_SHOWN = ("transposed", "reversed", "shifted", "precision", "planes")
 SEARCH = (
     "The wrong values stand in no pattern known here: take one of them, work it out by "
     "hand, and follow the thread that writes it."

@@ -86,15 +86,6 @@ def layer_case(
     )
 
 
-# A loop over the filter that ends at another width than K.
-PAST_THE_FILTER = kit.FindingHint(
-    "out-of-bounds",
-    "A filter has C * K * K weights for each map. The loops over p and q end at K, which is an "
-    "argument.",
-    when=lambda found: found.array == "filter",
-)
-
-
 def loads_per_product(
     most: float, hint: str, *, what: str = "loads per product", **more: Any
 ) -> kit.Budget:
@@ -150,16 +141,6 @@ def weighted(
     return made
 
 
-def first_rows(rows: int) -> Callable[[kit.Case], np.ndarray | None]:
-    """Return a function of a case: what comes out of the first rows of each filter."""
-    return weighted(lambda case, weight: weight.p < rows)
-
-
-def first_columns(columns: int) -> Callable[[kit.Case], np.ndarray | None]:
-    """Return the same as `first_rows`, of columns."""
-    return weighted(lambda case, weight: weight.q < columns)
-
-
 Which = Callable[[kit.Case, np.ndarray], np.ndarray]
 
 
@@ -187,33 +168,4 @@ def taken(
     return made
 
 
-def without_cells(rows: bool, columns: bool) -> Callable[[kit.Case], np.ndarray]:
-    """Return a function of a case: what comes out if the cells in the last K - 1 rows, or columns,
-    of each image count as 0.
-    """
-
-    def made(case: kit.Case) -> np.ndarray:
-        x, shape = case["x"].copy(), case["shape"]
-        if rows:
-            x[:, :, shape.out_h :] = 0
-        if columns:
-            x[..., shape.out_w :] = 0
-        return conv2d(x, case["filter"])
-
-    return made
-
-
-# A guard of cells with the size of the outputs.
-LAST_CELLS = tuple(
-    kit.Mistake(
-        f"Cells in the last K - 1 {what} of the image count as 0 in yours. There are H rows and W "
-        "columns of cells. Only the outputs end at H - K + 1 and W - K + 1.",
-        gives=without_cells(rows, columns),
-    )
-    for what, rows, columns in (
-        ("rows", True, False),
-        ("columns", False, True),
-        ("rows and columns", True, True),
-    )
-)
 COUNTS = {"layer": "layers", "filter width": "filter widths"}

@@ -120,11 +120,19 @@ def trace(case: Case, one: Outcome) -> Trace:
 
 
 def _sums(got: np.ndarray) -> list[float]:
-    missing = is_unwritten(got) if got.itemsize >= 4 else np.zeros(got.shape, bool)
-    values = real_pairs(got).astype(np.float64).ravel()
-    is_finite = np.isfinite(values)
-    parts = missing.ravel(), ~is_finite, np.where(is_finite, values, 0)
+    is_finite = np.isfinite(real_pairs(got)).ravel()
+    parts = _missing(got).ravel(), ~is_finite, _written(got)
     return [float(f"{_weights(part.size) @ part:.15g}") for part in parts]
+
+
+def _missing(got: np.ndarray) -> np.ndarray:
+    return is_unwritten(got) if got.itemsize >= 4 else np.zeros(got.shape, bool)
+
+
+def _written(got: np.ndarray) -> np.ndarray:
+    """Return the finite values that somebody wrote, and 0 in place of others."""
+    values = real_pairs(np.where(_missing(got), 0, got)).astype(np.float64).ravel()
+    return np.where(np.isfinite(values), values, 0)
 
 
 @cache
@@ -135,16 +143,16 @@ def _weights(count: int) -> np.ndarray:
 
 def is_alike(first: Trace, second: Trace, slack: Sequence[float]) -> bool:
     """Return whether two traces of one case are of the same values. slack: by which the sums of
-    each output may differ.
+    the finite values of each output may differ.
     """
     if len(first) != len(second) or [len(row) for row in first] != [len(row) for row in second]:
         return False
     if any(isinstance(row[0], str) for row in (*first, *second)):
         return first == second
     return all(
-        abs(a - b) <= most
+        abs(a - b) <= allowed
         for row, other, most in zip(first, second, slack, strict=True)
-        for a, b in zip(row, other, strict=True)
+        for a, b, allowed in zip(row, other, (ROUNDING, ROUNDING, most), strict=True)
     )
 
 
@@ -154,8 +162,7 @@ def slack(exercise: Mutated, case: Case, one: Outcome) -> list[float]:
     """
     found = []
     for name in case.outputs if not one.stopped else ():
-        values = np.abs(real_pairs(one.arrays[name]).astype(np.float64))
-        values = values[np.isfinite(values)]
+        values = np.abs(_written(one.arrays[name]))
         error = exercise.atol_of(case) + exercise.rtol * values.max(initial=0)
         found.append(ROUNDING * (1 + values.sum()) + LIKELY * error * values.size**0.5)
     return found

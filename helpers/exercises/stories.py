@@ -89,8 +89,13 @@ def _solved(exercise: GradedExercise, case: Case) -> Followed:
 
 
 def told_in(verdict: Verdict, told: Told) -> Verdict:
-    """Return a verdict with a story in place of its hint: the cause, or what was seen."""
-    return with_lines(verdict, words.lines_of(told.story, told.case.title))
+    """Return a verdict with a story in place of its hint: the cause, or what was seen. The hint of
+    a mutant stays where the story knows no cause.
+    """
+    sentence, *evidence = words.lines_of(told.story, told.case.title)
+    if verdict.is_recognised and not told.story.causes:
+        sentence = verdict.hint
+    return with_lines(verdict, (sentence, *evidence))
 
 
 def with_lines(verdict: Verdict, lines: Sequence[str]) -> Verdict:
@@ -105,7 +110,7 @@ def with_lines(verdict: Verdict, lines: Sequence[str]) -> Verdict:
 def untold(verdict: Verdict, why_not: str = "") -> Verdict:
     """Return a verdict whose hint says that nothing has shown it. why_not: why there is no story.
     """
-    if verdict.hint in ("", SEARCH):
+    if verdict.is_recognised or verdict.hint in ("", SEARCH):
         return verdict.with_note(why_not)
     return replace(
         verdict, hint="\n".join(filter(None, (f"{words.UNKNOWN} {_OFTEN} {verdict.hint}", why_not)))

@@ -38,8 +38,9 @@ class Verdict:
     counters: amount and limit of each budget; printed: what the kernel printed, with a line above;
     story: the explanation, where somebody has found it; finding: of the simulator, where one
     stopped the answer; remark: of the compiler, "" for none, the first words of the message;
-    is_guess: the hint says what usually leads to it, and nothing has shown that it did here; frame:
-    what a notebook shows around it.
+    is_guess: the hint says what usually leads to it, and nothing has shown that it did here;
+    is_recognised: the hint is that of a mutant which leaves the same; frame: what a notebook shows
+    around it.
     """
 
     exercise: str
@@ -55,6 +56,7 @@ class Verdict:
     finding: Finding | None = None
     remark: str = ""
     is_guess: bool = False
+    is_recognised: bool = False
     frame: bar.Frame = field(default_factory=bar.Frame, compare=False)
 
     @classmethod
@@ -80,12 +82,16 @@ class Verdict:
             finding=self.finding,
         )
 
-    def because(self, cause: str, is_guess: bool = False) -> Verdict:
+    def because(
+        self, cause: str, is_guess: bool = False, is_recognised: bool = False
+    ) -> Verdict:
         """Return this verdict with another hint, in place of the usual cause of its finding."""
         message = self.message
         if self.finding is not None:
             message = message.replace(str(self.finding), self.finding.brief())
-        return replace(self, message=message, hint=cause, is_guess=is_guess)
+        return replace(
+            self, message=message, hint=cause, is_guess=is_guess, is_recognised=is_recognised
+        )
 
     def after(self, remark: str) -> Verdict:
         """Return this verdict with a remark of the compiler's in front of it; the same for ""."""

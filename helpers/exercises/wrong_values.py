@@ -37,12 +37,19 @@ FRACTION = (
 )
 
 
-def _has_axes(case: Case) -> bool:
-    """Return whether a layer has several channels or maps: with one of each, many a wrong index is
-    right. True of a case without them.
+def _has_axes(case: Case, wrong: Sequence[Case]) -> bool:
+    """Return whether a layer that is right has several channels or maps, and several of everything
+    that all wrong ones have several of: with one of each, many a wrong index is right. True of a
+    case without them.
     """
     shape = case.facts.get("shape")
-    return shape is None or max(shape.C, shape.M) > 1
+    if shape is None:
+        return True
+    others = [other.facts["shape"] for other in wrong]
+    missing = [axis for axis in "BCM" if getattr(shape, axis) == 1]
+    return max(shape.C, shape.M) > 1 and all(
+        any(getattr(other, axis) == 1 for other in others) for axis in missing
+    )
 
 
 def without_fractions(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
@@ -72,7 +79,8 @@ def moved(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> str:
 
 
 def times(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> str:
-    """Return what to say if all outputs (got, want) are the right ones times one number, or "".
+    """Return what to say if all outputs (got, want) are the right ones times one number, or lean
+    to one side of it; else "".
     """
     got, want = (
         np.concatenate([real_pairs(a).astype(np.float64).ravel() for a in side])
@@ -81,13 +89,28 @@ def times(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> str:
     if want.size < ENOUGH or not want.any() or not np.isfinite(got).all():
         return ""
     factor = float(got @ want / (want @ want))
-    if abs(factor) < 1e-3 or not np.allclose(got, factor * want, 1e-5, 1e-5 * np.abs(want).max()):
+    if min(abs(factor), abs(factor - 1)) < 1e-3:  # a few large values hide the others
+        return ""
+    if not np.allclose(got, factor * want, 1e-5, 1e-5 * np.abs(want).max()):
         return ""
     if factor == -1:
         return "Every value has the other sign: is something subtracted that belongs added?"
+    if abs(factor - 1) < 1e-3:
+        return _leaning(got / want - 1) if want.all() else ""
     return (
         f"Every value is {factor:.4g} times the right one: is a factor missing or written twice, "
         "or a term added more than once?"
+    )
+
+
+def _leaning(errors: np.ndarray) -> str:
+    """Return what to say if small relative errors have one sign, but for noise; else ""."""
+    mean = float(errors.mean())
+    if abs(mean) < 0.9 * np.sqrt(np.mean(errors**2)):
+        return ""
+    return (
+        f"The values are nearly right, and too {'small' if mean < 0 else 'large'}, by about "
+        f"{abs(mean):.1g} of their size. Is a sum cut, or rounded to one side, again and again?"
     )
 
 
@@ -97,8 +120,11 @@ def only_one_width(cases: Sequence[Case], wrong: Sequence[int]) -> str:
     """
     widths = [case.kinds.get("filter width") for case in cases]
     bad = {widths[k] for k in wrong}
+    cases_of_wrong = [cases[k] for k in wrong]
     right = {
-        width for k, width in enumerate(widths) if k not in wrong and _has_axes(cases[k])
+        width
+        for k, width in enumerate(widths)
+        if k not in wrong and _has_axes(cases[k], cases_of_wrong)
     } - {1, None}
     if len(right) != 1 or len(bad) < 2 or right & bad:
         return ""

@@ -8,6 +8,7 @@ Y[r, s] = sum_i A[r, i] X[i, s]; A: (rows, inner), X: (inner, cols), Y: (rows, c
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -93,9 +94,23 @@ class Gemm:
             ),
         )
 
-    def _grid(self, rows: int, cols: int) -> tuple[int, int, int]:
+    def tiles(self, rows: int, cols: int) -> int:
+        """Return how many tiles a product has, those that fill up the last clusters included."""
+        across, down = self._tiles(rows, cols)
+        return across * down
+
+    def rounds(self, rows: int, cols: int) -> float:
+        """Return the tiles of a product over those that an H100 or H200 computes at a time, each
+        multiprocessor one: 3.5 rounds take as long as 4.
+        """
+        return self.tiles(rows, cols) / (CLUSTERS[self.cluster] * self.cluster)
+
+    def _tiles(self, rows: int, cols: int) -> tuple[int, int]:
         high, wide = self.tile
-        across, down = -(-cols // wide), -(-rows // (high * self.cluster)) * self.cluster
+        return -(-cols // wide), -(-rows // (high * self.cluster)) * self.cluster
+
+    def _grid(self, rows: int, cols: int) -> tuple[int, int, int]:
+        across, down = self._tiles(rows, cols)
         if not self.stays:
             return across, down, 1
         return min(across * down, CLUSTERS[self.cluster] * self.cluster), 1, 1
@@ -224,10 +239,7 @@ def fastest(rows: int, cols: int, *, halves: bool = False) -> Gemm:
 
     def cost(choice: tuple[Gemm, float]) -> float:
         spec, speed = choice
-        high, wide = spec.tile
-        down = -(-rows // (high * spec.cluster))
-        most = -(-down * -(-cols // wide) // CLUSTERS[spec.cluster])
-        return most * high * wide / speed
+        return math.ceil(spec.rounds(rows, cols)) * math.prod(spec.tile) / speed
 
     spec, _ = min(CHOICES[halves], key=cost)
     return spec

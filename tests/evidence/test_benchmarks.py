@@ -213,7 +213,7 @@ def test_without_a_gpu_the_record_is_shown(cuda, monkeypatch, tmp_path, capsys):
 
 
 def test_arguments():
-    defaults = {"what": "conv1d", "max_n": 10**9, "budget_s": 0.3}
+    defaults = {"what": "conv1d", "max_n": 10**9, "budget_s": 0.3, "limit_s": 120.0}
     assert vars(benchmarks._arguments(["conv1d"])) == defaults
     for wrong in ([], ["conv3d"]):
         with pytest.raises(SystemExit):

@@ -1,5 +1,6 @@
 """The benchmarks of the layers on tensor cores and of the network, with a clock of 2 ms."""
 
+import itertools
 import re
 
 import pytest
@@ -14,7 +15,7 @@ from evidence.benchmarks import (
 from evidence.benchmarks.network_benchmark import NetworkBenchmark
 from evidence.benchmarks.tensor_benchmark import RATIO, TensorBenchmark
 from helpers import bench, device
-from helpers.bench import contenders, results
+from helpers.bench import contenders, cudnn, results, timing
 from helpers.bench.contenders import COPY, HALF_IO, HALVES, MODES, SPLIT, UNITS
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
@@ -116,6 +117,51 @@ def test_layers_of_networks_are_measured_with_their_strides(cuda, monkeypatch):
         ratio | {"way": HALF_IO, "of": "cuDNN (PyTorch, FP16), channels_last", "ratio": 0.625},
     ]
     assert known_layers.shares(ours).splitlines()[-1].split() == ["tiny", "-", "0.75", "0.62"]
+
+
+def test_what_would_begin_too_late_is_left_out_and_said(cuda, monkeypatch):
+    """A second passes with each look at the clock: only the first kernel begins within 3 s."""
+    only(monkeypatch, "layer 1", (HALVES, 0), (HALF_IO, 0))
+    looks = itertools.count()
+    monkeypatch.setattr(timing, "monotonic", lambda: float(next(looks)))
+    benchmark = TensorBenchmark(("layer 1",), (1,), budget_s=0.0, limit_s=6.0, share=0.5)
+    rows = list(benchmark.measure())
+    timed = [(row["way"], row["series"]) for row in rows if row["timing"] and "way" in row]
+    assert timed == [(HALVES, "conv2d_mma_quads")]
+    late = [row for row in rows if "did not begin within" in str(row.get("left_out"))]
+    assert all(row["layer"] == "layer 1" and row["batch"] == 1 for row in late)
+    assert {(row["way"], row["series"]) for row in late} | set(timed) == {
+        (way, name)
+        for way in (HALVES, HALF_IO)
+        for name in ("conv2d_mma_quads", "conv2d_implicit_mma_async")
+    }
+    assert "left out" not in tensor_benchmark.table(flat(rows))
+    tensor_benchmark.summary(flat(rows))
+
+
+def test_a_library_that_takes_too_long_is_stopped_between_its_ways(monkeypatch):
+    looks = itertools.count(0, 10)
+    monkeypatch.setattr(timing, "monotonic", lambda: next(looks))
+    monkeypatch.setattr(cudnn, "ways", lambda mode, shape: ["NCHW", "channels_last", "padded"])
+    monkeypatch.setattr(cudnn, "Convolution", lambda shape, x, filter, way, mode: Fake(way))
+    monkeypatch.setattr(timing, "time_gpu", lambda *_, name, **__: clock.timed(name))
+    limit = timing.TimeLimit(15)
+    found = []
+    with pytest.raises(timing.OutOfTimeError, match="channels_last did not begin within 15 s"):
+        for one, *_ in cudnn.contenders(None, 0, 0, want=0, atol=0.0, limit=limit):
+            found.append(one.way)
+    assert found == ["NCHW"]
+
+
+class Fake:
+    """A way to call cuDNN that is right."""
+
+    def __init__(self, way):
+        self.way = self.name = way
+        self.launch = None
+
+    def check(self, want, atol):
+        return None
 
 
 def test_the_network_is_timed_from_device_to_device_and_to_the_host(cuda):

@@ -132,7 +132,7 @@ def test_a_kernel_that_touches_nothing_has_no_picture(capsys):
 
 
 def test_a_finding_is_told_beside_the_picture(capsys):
-    figure = puzzles.accesses(answer("deal_cells", "no barrier"))
+    figure = puzzles.accesses(answer("deal_cells", "the barrier stands before the filling"))
     said = capsys.readouterr().out
     assert "race" in said and "cells[" in said
     assert figure is not None and "stores cells to shared memory" in titles(figure)[1]
@@ -160,7 +160,7 @@ def test_the_table_has_the_latest_checks(monkeypatch):
     monkeypatch.setattr(base, "_latest", {})
     assert puzzles.result() == "0 of 12 puzzles solved, 0 of 24 points"
     exercises.find("squares").check(Kernel(exercises.find("squares").solution))
-    for name, what in (("add_arrays", "no guard"), ("sum_table", "lanes down the columns")):
+    for name, what in (("add_arrays", "i <= n"), ("sum_table", "lanes down the columns")):
         with pytest.raises(ExerciseError):
             exercises.find(name).check(answer(name, what))
     rows = [line.split(maxsplit=2) for line in puzzles.table().splitlines()[1:]]

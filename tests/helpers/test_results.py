@@ -483,3 +483,69 @@ def test_a_record_of_the_repository_is_recorded_wherever_it_is_read(tmp_path):
     copied.write_bytes(path.read_bytes())
     assert results.load(copied).caption() == f"Measured on NVIDIA H200, {record.created[:10]}"
     assert "committed" not in record.to_json()
+
+
+# --------------------------------------------------------------------------------------------------
+# Going on where a run stopped
+
+
+def layer_rows(name, count, asked, stops=None):
+    """A part of a record: rows of one layer. asked: gets its name each time it is measured; stops:
+    the number of the row before which the run is stopped.
+    """
+
+    def measure():
+        asked.append(name)
+        for number in range(count):
+            if number == stops:
+                raise KeyboardInterrupt
+            yield {"series": "conv1d_basic", "layer": name, "number": number, "timing": TIMING}
+
+    return {"layer": name}, measure
+
+
+def kept(folder):
+    text = json.loads((folder / "known.json").read_text(encoding="utf-8"))
+    return [(m["parameters"]["layer"], m["parameters"]["number"]) for m in text["measurements"]]
+
+
+@pytest.mark.parametrize("stops_at", [0, 1])
+def test_a_stopped_run_leaves_its_rows_and_the_next_one_goes_on_there(folder, stops_at):
+    asked = []
+    whole = [layer_rows(name, 2, asked) for name in ("first", "second", "third")]
+    stops = [whole[0], layer_rows("second", 2, asked, stops_at), whole[2]]
+    with pytest.raises(KeyboardInterrupt):
+        results.continued("known", stops, device=GPU, lab="benchmarks")
+    left = [("first", 0), ("first", 1), ("second", 0)][: 2 + stops_at]
+    assert kept(folder) == left
+    assert len(results.load(folder / "known.json").measurements) == len(left), "it can be read"
+    asked.clear()
+    record = results.continued("known", whole, device=GPU, lab="benchmarks")
+    assert asked == ["second", "third"]
+    assert len(record.measurements) == 6 and len(set(kept(folder))) == 6
+    asked.clear()
+    results.continued("known", whole, device=GPU, lab="benchmarks")
+    assert asked == ["first", "second", "third"], "a whole record is measured anew"
+
+
+@pytest.mark.parametrize("other", ["device", "source", "lab's file"])
+def test_a_run_goes_on_with_its_own_device_and_sources_alone(folder, other, capsys):
+    asked = []
+    stops = [layer_rows("first", 2, asked), layer_rows("second", 2, asked, stops=1)]
+    with pytest.raises(KeyboardInterrupt):
+        results.continued("known", stops, device=GPU, lab="benchmarks")
+    device = replace(GPU, name="NVIDIA H100") if other == "device" else GPU
+    if other == "source":
+        (kernels.FOLDER / "conv1d_basic.cu").write_text("int two;\n")
+    if other == "lab's file":
+        (folder / "known.json").write_text("{")
+    asked.clear()
+    whole = [layer_rows(name, 2, asked) for name in ("first", "second")]
+    results.continued("known", whole, device=device, lab="benchmarks")
+    assert asked == ["first", "second"]
+    assert "measured anew" in capsys.readouterr().out
+
+
+def test_without_a_gpu_the_recorded_run_is_not_continued(folder):
+    with pytest.raises(RecordError, match="no recorded measurement"):
+        results.continued("known", [layer_rows("first", 2, [])], device=CPU, lab="benchmarks")

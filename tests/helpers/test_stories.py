@@ -8,7 +8,7 @@ import re
 import pytest
 
 from helpers import exercises, kernel_cells
-from helpers.exercises import exercise, stories
+from helpers.exercises import exercise, mutants, stories
 from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.simulator.explain import pictures, words
 from tests.exercises import edited, right, text_of
@@ -246,6 +246,24 @@ def test_why_shows_the_latest_check(monkeypatch: pytest.MonkeyPatch) -> None:
         one.check(kernel_cells.parse(str(one.solution)))
     with pytest.raises(ValueError, match="a right one has none"):
         one.why()
+
+
+def test_a_recognised_mistake_is_told_where_nothing_else_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A story that knows no cause shows what was seen beside the hint of the mutant."""
+    one = exercises.find("transpose")
+    same_blocks = next(mutant for mutant in mutants.of(one) if "blockIdx" in mutant.hint)
+    cell = kernel_cells.parse(edited(one, *same_blocks.edits))
+    with pytest.raises(ExerciseError) as caught:
+        one.check(cell)
+    story = caught.value.verdict.story
+    assert story is not None and story.sentence == same_blocks.hint
+    assert "no thread stores P[0][32]" in story.evidence[0]
+    monkeypatch.setattr(stories, "story_of", lambda *_: None)
+    with pytest.raises(ExerciseError) as caught:
+        one.check(cell)
+    assert caught.value.verdict.hint == same_blocks.hint
 
 
 def test_a_guess_says_that_it_is_one() -> None:

@@ -19,8 +19,7 @@ def layer(
 ) -> kit.Case:
     """Return a layer, by default a large one in tiles of 16 x 16 outputs."""
     tiles = kit.ceil_div(shape.out_w, block[0]) * kit.ceil_div(shape.out_h, block[1])
-    facts = {"block": block}
-    return layers.layer_case(rng, shape, (tiles, shape.M, shape.B), block, facts=facts)
+    return layers.layer_case(rng, shape, (tiles, shape.M, shape.B), block)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -41,42 +40,14 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)))
 
 
-def is_of_one_place(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether some outputs are written, and no more than one of each map."""
-    maps = case["shape"].B * case["shape"].M
-    return bool(0 < np.isfinite(got).sum() <= maps)
-
-
-def block_for_map(case: kit.Case) -> np.ndarray:
-    """Return what comes out if tiles are counted by blockIdx.x across and blockIdx.y down."""
-    shape, (wide, high) = case["shape"], case["block"]
-    y, made = case["y"].copy(), layers.convolved(case)
-    for m in range(shape.M):
-        rows = slice(m * high, (m + 1) * high)
-        columns = slice(0, case.steps[0].grid[0] * wide)
-        y[:, m, rows, columns] = made[:, m, rows, columns]
-    return y
-
-
-def of_other_block(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether the blocks of this case are not 16 x 16."""
-    return case["block"] != (TILE, TILE)
-
-
-def misses_whole_tiles(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether some tiles are not written at all, and the others wholly."""
-    written = np.isfinite(got)
-    rows, columns = (range(0, size, TILE) for size in got.shape[2:])
-    tiles = [written[..., h : h + TILE, w : w + TILE] for h in rows for w in columns]
-    some = written.any() and not written.all()
-    return bool(some) and all(tile.all() or not tile.any() for tile in tiles)
-
-
-def is_of_first_tiles(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether the outputs right of the first tile are not written, or those below it."""
-    written = np.isfinite(got)
-    beyond = written[..., TILE:], written[..., TILE:, :]
-    return any(part.size and not part.any() for part in beyond) and bool(written.any())
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield one output; several tiles across and down, of 4 x 4 outputs in a high and a wide image,
+    and of 16 x 16.
+    """
+    yield layer(rng, ConvShape(1, 2, 1, 3, 3, 3))
+    yield layer(rng, ConvShape(2, 2, 2, 8, 7, 3), (4, 4))
+    yield layer(rng, ConvShape(1, 2, 2, 6, 11, 2), (4, 4))
+    yield layer(rng, ConvShape(1, 1, 1, 18, 20, 2))
 
 
 EXERCISE = kit.Exercise(
@@ -86,6 +57,7 @@ EXERCISE = kit.Exercise(
     points=5,
     timed=layer,
     cases=cases,
+    small=small,
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
@@ -98,50 +70,7 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
-    mistakes=(
-        kit.Mistake(
-            "Only the first output of each map is written: all threads have the same h and w. "
-            "That is gap 1.",
-            when=is_of_one_place,
-        ),
-        kit.Mistake(
-            "blockIdx.x counts all tiles of a map, row by row, and blockIdx.y is the output map: "
-            "the tile's row is blockIdx.x / across. That is gap 1.",
-            gives=block_for_map,
-        ),
-        kit.Mistake(
-            "It is right with blocks of 16 x 16 threads only: use blockDim.x and blockDim.y.",
-            when=of_other_block,
-        ),
-        kit.Mistake(
-            "Only the first tile of a row, or of a column, is written: the tile's place belongs "
-            "into w and into h, too. That is gap 1.",
-            when=is_of_first_tiles,
-        ),
-        kit.Mistake(
-            "Whole tiles are not written. The tile's column is blockIdx.x % across, and its row is "
-            "blockIdx.x / across. That is gap 1.",
-            when=misses_whole_tiles,
-        ),
-        kit.all_zero("Every output is 0: nothing is added to `sum` yet. That is gap 3."),
-        *indices.WRONG_INDICES,
-    ),
-    findings=(
-        layers.PAST_THE_FILTER,
-        kit.FindingHint(
-            "race",
-            "Two threads write the same output. Either gap 1 gives them the same h and w, or a "
-            "thread right of the map's last column, or below its last row, is not stopped by "
-            "gap 2: its store lands on an output of another row or map.",
-            when=lambda found: found.array == "y",
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "The window of output (h, w) has rows h to h + K - 1 and columns w to w + K - 1: it "
-            "lies in the image if h < out_h and w < out_w. A channel of x has H rows of W cells.",
-            when=lambda found: found.array == "x",
-        ),
-    ),
+    mistakes=indices.WRONG_INDICES,
     hints=(
         "Gap 1 is lab 101's index, once for each axis: columns are numbered by blockDim.x and "
         "threadIdx.x, rows by blockDim.y and threadIdx.y. In place of blockIdx.x stands the "

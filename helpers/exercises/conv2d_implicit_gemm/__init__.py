@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers
-from helpers.exercises.implicit_counting import FINDINGS, LOADS, MISTAKES, TILE, layer
+from helpers.exercises import indices, kit, layers
+from helpers.exercises.implicit_counting import LOADS, TILE, layer
 from helpers.limits import ConvShape
+
+SMALL = ConvShape(1, 1, 1, 4, 5, 2), ConvShape(2, 3, 2, 5, 7, 3)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -28,6 +30,7 @@ EXERCISE = kit.Exercise(
     points=5,
     timed=layer,
     cases=cases,
+    small=lambda rng: (layer(rng, shape) for shape in SMALL),
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
@@ -35,8 +38,7 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
-    mistakes=MISTAKES,
-    findings=FINDINGS,
+    mistakes=indices.WRONG_INDICES,
     hints=(
         "i_x counts filter cells: K * K of them in each channel, K in each row. Divide, and go on "
         "with the rest, as with seconds, minutes and hours.",

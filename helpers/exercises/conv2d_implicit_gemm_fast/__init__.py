@@ -7,12 +7,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers
-from helpers.exercises.implicit_counting import FINDINGS, LOADS, MISTAKES, TILE, layer
+from helpers.exercises import indices, kit, layers
+from helpers.exercises.implicit_counting import LOADS, TILE, layer
 from helpers.limits import ConvShape
 
 WIDTH = 7  # of most filters: the stub's FILTER_WIDTH
 DIVISIONS = 8  # per warp, before the loop
+SMALL = (
+    ConvShape(1, 1, 1, 8, 9, WIDTH),
+    ConvShape(2, 2, 2, 7, 10, WIDTH),
+    ConvShape(1, 2, 1, 6, 7, 5),
+)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -49,6 +54,7 @@ EXERCISE = kit.Exercise(
     place=2,
     timed=known,
     cases=cases,
+    small=lambda rng: (known(rng, shape) for shape in SMALL),
     reference=layers.convolved,
     counts={"layer": "layers"},
     budgets=(
@@ -63,15 +69,7 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
-    mistakes=(
-        kit.Mistake(
-            "Filters of 7 x 7 are right, and others are not: the width is FILTER_WIDTH, which the "
-            "first line of the cell sets, and not always 7.",
-            when=lambda case, got, want: case["shape"].K != WIDTH,
-        ),
-        *MISTAKES,
-    ),
-    findings=FINDINGS,
+    mistakes=indices.WRONG_INDICES,
     hints=(
         "Which of c, p, q, h and w change from step to step, and which do not?",
         "The first cell under the filter at your output is image + col / out_w * W + col % out_w. "

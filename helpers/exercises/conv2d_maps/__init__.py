@@ -31,23 +31,14 @@ def layer(
     return layers.layer_case(rng, shape, grid, (TILE, TILE), budgeted=budgeted)
 
 
-def only_diagonal(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether just those outputs are written whose map and column agree within a block."""
-    maps, columns = np.arange(got.shape[1]) % TILE, np.arange(got.shape[3]) % TILE
-    written = np.isfinite(got)
-    agree = (maps[:, None] == columns)[None, :, None, :]
-    return bool((written == np.broadcast_to(agree, got.shape)).all())
-
-
-def maps_innermost(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the map is the innermost index of y."""
-    made = layers.convolved(case)
-    return made.transpose(0, 2, 3, 1).reshape(made.shape)
-
-
-def written_maps(case: kit.Case, got: np.ndarray) -> np.ndarray:
-    """Return which maps have any value."""
-    return np.isfinite(got).any(axis=(0, 2, 3))
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield a small layer, one with several groups of columns, and one with several of maps."""
+    for shape in (
+        ConvShape(1, 1, 2, 4, 5, 2),
+        ConvShape(2, 2, 3, 3, 19, 2),
+        ConvShape(2, 1, 18, 3, 4, 2),
+    ):
+        yield layer(rng, shape)
 
 
 EXERCISE = kit.Exercise(
@@ -56,6 +47,7 @@ EXERCISE = kit.Exercise(
     title="Turn lanes along the maps into lanes along columns",
     timed=layer,
     cases=cases,
+    small=small,
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
@@ -92,42 +84,7 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
-    mistakes=(
-        kit.Mistake(
-            "Two threads write the same output, 16 in fact, and most outputs have none: m and w "
-            "depend on the same "
-            "threadIdx. One of the two must use threadIdx.x, the other one threadIdx.y.",
-            when=only_diagonal,
-        ),
-        kit.Mistake(
-            "The outputs of the maps stand side by side. In y each map has its rows and columns "
-            "together: keep the index of the store.",
-            gives=maps_innermost,
-        ),
-        kit.Mistake(
-            "Maps from 16 on are never written: blockIdx.y holds rows and groups of 16 maps.",
-            when=lambda case, got, want: (
-                not written_maps(case, got)[16:].any() and written_maps(case, got)[:1].all()
-            ),
-        ),
-        *indices.WRONG_INDICES,
-    ),
-    findings=(
-        layers.PAST_THE_FILTER,
-        kit.FindingHint(
-            "race",
-            "Two blocks write the same output: does the guard stop columns from out_w on and maps "
-            "from M on, and does blockIdx.y still hold rows and groups of 16 maps?",
-            when=lambda found: found.array == "y" and "nothing orders two blocks" in found.message,
-        ),
-        kit.FindingHint(
-            "race",
-            "Two threads write the same output: m and w depend on the same threadIdx, so that 16 "
-            "threads share each (m, w). One of "
-            "the two must use threadIdx.x, the other one threadIdx.y.",
-            when=lambda found: found.array == "y",
-        ),
-    ),
+    mistakes=indices.WRONG_INDICES,
     hints=(
         "Lanes 0 and 1 have threadIdx.x 0 and 1. How far apart are the outputs that they store?",
         "Which of m, h and w must differ by 1 between neighbouring lanes, so that they store "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -35,22 +34,20 @@ def same_size(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.
     return layers.layer_case(rng, shape, grid, (TILE, TILE), y_shape=y_shape)
 
 
-def misses_last_tiles(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether only tiles are missing that a map of out_h rows and out_w columns does not
-    have.
-    """
-    shape, written = case["shape"], np.isfinite(got)
-    h, w = (kit.ceil_div(size, TILE) * TILE for size in (shape.out_h, shape.out_w))
-    return bool(written[..., :h, :w].all() and not written.all())
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield a small image, several channels, maps and images, and several tiles."""
+    for shape in (
+        ConvShape(1, 1, 1, 3, 4, 3),
+        ConvShape(2, 2, 2, 5, 9, 3),
+        ConvShape(1, 1, 1, 17, 18, 5),
+    ):
+        yield same_size(rng, shape)
 
 
-def padded(case: kit.Case, mode: Any = "constant", down: int = 0) -> np.ndarray:
-    """Return the layer with K / 2 cells more on each side; down: so many of them moved from the top
-    left to the bottom right.
-    """
+def padded(case: kit.Case) -> np.ndarray:
+    """Return the layer with K / 2 cells more on each side."""
     r = case["shape"].K // 2
-    sides = (0, 0), (0, 0), (r - down, r + down), (r - down, r + down)
-    return layers.convolved(case, x=np.pad(case["x"], sides, mode=mode))
+    return layers.convolved(case, x=np.pad(case["x"], ((0, 0), (0, 0), (r, r), (r, r))))
 
 
 EXERCISE = kit.Exercise(
@@ -60,6 +57,7 @@ EXERCISE = kit.Exercise(
     place=2,
     timed=same_size,
     cases=cases,
+    small=small,
     reference=padded,
     counts=layers.COUNTS,
     budgets=(
@@ -73,53 +71,7 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
-    mistakes=(
-        kit.Mistake(
-            "The filter hangs by its corner: output (h, w) reads rows from h on. It must be "
-            "centred, rows h - K / 2 to h + K / 2.",
-            gives=lambda case: padded(case, down=case["shape"].K // 2),
-        ),
-        kit.Mistake(
-            "The filter's centre is one cell off: its middle tap is p = K / 2, counted from 0.",
-            gives=lambda case: padded(case, down=1) if case["shape"].K > 1 else None,
-        ),
-        kit.Mistake(
-            "The filter's centre is one cell off: K is odd, and K / 2, which is rounded down, is "
-            "the number of cells on each side.",
-            gives=lambda case: padded(case, down=-1) if case["shape"].K > 1 else None,
-        ),
-        kit.Mistake(
-            "The edge cells are repeated outside of the image; here cells outside count as 0.",
-            gives=lambda case: padded(case, "edge"),
-        ),
-        kit.Mistake(
-            "The image goes on at its other side, like a ring; here cells outside count as 0.",
-            gives=lambda case: (
-                padded(case, "wrap") if min(case["shape"].H, case["shape"].W) > 3 else None
-            ),
-        ),
-        kit.Mistake(
-            "The last tiles are not written: the map has H rows and W columns now, and the tiles "
-            "side by side must cover W columns.",
-            when=misses_last_tiles,
-        ),
-        *indices.wrong_indices(same=True),
-    ),
-    findings=(
-        layers.PAST_THE_FILTER,
-        kit.FindingHint(
-            "out-of-bounds",
-            "A cell outside of the image counts as 0 and must not be loaded: test its row and "
-            "its column.",
-            when=lambda found: found.array == "x",
-        ),
-        kit.FindingHint(
-            "race",
-            "Two threads write the same output. A map of y has H rows and W columns here: are these"
-            " the sizes in the store's index, in the number of tiles across, and in the guard?",
-            when=lambda found: found.array == "y",
-        ),
-    ),
+    mistakes=indices.wrong_indices(same=True),
     hints=(
         "Begin with conv2d_basic; its tiles now cover W columns and H rows. For K = 3, which cells "
         "does output (0, 0) read? Which of them lie outside?",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from helpers.exercises import kit
 from helpers.quantities import quantity
 
 ROWS, COLS, STEP = 4, 64, 16
+SMALL = (5, 10, 17, 2), (2, COLS + 2, 3, 1), (3, 4, 66, 1)  # rows, cols, inner, batch
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -47,35 +47,9 @@ def matrices(
     )
 
 
-def product(case: kit.Case, terms: int | None = None) -> np.ndarray:
-    """Return a X, of the first so many terms."""
-    return case["A"][:, :terms].astype(float) @ case["X"][:, :terms].astype(float)
-
-
-def one_row_of_four(case: kit.Case) -> np.ndarray:
-    """Return what comes out if only terms 0 to 3 of each step of 16 are multiplied."""
-    terms = np.arange(case["terms"]) % STEP < ROWS
-    return case["A"][:, terms].astype(float) @ case["X"][:, terms].astype(float)
-
-
-def first_tile(name: str, case: kit.Case) -> np.ndarray:
-    """Return what comes out if each step takes the first tile of a matrix."""
-    factors = {one: case[one].astype(float) for one in ("A", "X")}
-    factors[name] = factors[name][:, np.arange(case["terms"]) % STEP]
-    return factors["A"] @ factors["X"]
-
-
-def has_fixed_terms(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether each sum ends after so many steps, and the last terms are left out."""
-    ends = range(STEP, case["terms"], STEP)
-    return any(np.array_equal(got, product(case, end)) for end in ends)
-
-
-def last_step(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the sum begins anew in each step."""
-    terms = case["terms"]
-    first = (terms - 1) // STEP * STEP
-    return product(case) - product(case, first) if first else None
+def product(case: kit.Case) -> np.ndarray:
+    """Return a X."""
+    return case["A"].astype(float) @ case["X"].astype(float)
 
 
 EXERCISE = kit.Exercise(
@@ -85,6 +59,7 @@ EXERCISE = kit.Exercise(
     place=2,
     timed=matrices,
     cases=cases,
+    small=lambda rng: (matrices(rng, *size) for size in SMALL),
     reference=product,
     counts={"size": "sizes"},
     budgets=(
@@ -127,72 +102,6 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: ROWS * COLS,
-    mistakes=(
-        kit.Mistake(
-            "A sum has only its first terms: the loop over the steps goes on to `inner`, which is "
-            "another number in each layer.",
-            when=has_fixed_terms,
-        ),
-        kit.all_zero("All sums are 0: load the tiles, wait at a barrier, and add up the products."),
-        kit.Mistake(
-            "Only 4 of each 16 terms are multiplied: a tile of X has 16 rows, and the block only "
-            "4 rows of threads.",
-            gives=one_row_of_four,
-        ),
-        *(
-            kit.Mistake(
-                f"Each step multiplies the first tile of {name}: `first` belongs to its index.",
-                gives=partial(first_tile, name),
-            )
-            for name in ("A", "X")
-        ),
-        kit.Mistake(
-            "Only the last step counts: the sum goes on from step to step, and begins with 0 once, "
-            "before the loop.",
-            gives=last_step,
-        ),
-        kit.Mistake(
-            "Every image has the matrix of image 0: that of image b begins at b * inner * cols.",
-            gives=lambda case: (
-                case["A"].astype(float) @ np.repeat(case["X"][:1], len(case["X"]), axis=0)
-            ),
-        ),
-        kit.Mistake(
-            "Only image 0 is right: the matrix of image b begins at b * inner * cols.",
-            when=lambda case, got, want: bool((got[0] == want[0]).all()),
-        ),
-        kit.Mistake(
-            "The terms beyond the last whole step are missing.",
-            gives=lambda case: (
-                product(case, case["terms"] // STEP * STEP) if case["terms"] >= STEP else None
-            ),
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "race",
-            "All warps of the block read the tiles: wait at __syncthreads() between the loads and "
-            "the sum, and again before the next loads.",
-            when=lambda found: str(found.array).startswith("tile"),
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "A tile of A is 16 numbers wide, and the block 64 threads: only threads with tx < "
-            "STEP load it.",
-            when=lambda found: found.array == "tile_a",
-        ),
-        kit.FindingHint(
-            "uninitialised",
-            "A part of the tile of X is never filled: it has 16 rows, and the block only 4 rows of "
-            "threads, so that each thread loads four of its rows.",
-            when=lambda found: found.array == "tile_x",
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "A and X end at rows, inner and cols: what lies beyond counts as 0.",
-            when=lambda found: found.array in ("A", "X"),
-        ),
-    ),
     hints=(
         "How many numbers has a tile of A, and how many a tile of X? How many threads has the "
         "block?",

@@ -1,69 +1,21 @@
-"""The exercises of the ladder of products: cases, budgets and mistakes that they share."""
+"""The exercises of the ladder of products: cases and budgets that they share."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.simulator import Finding
 
 LAB = "201_gemm_ladder"
 DEPTH = 8  # of a step along `inner`
 
 
-def product(case: kit.Case, terms: int | None = None) -> np.ndarray:
-    """Return a X, of the first so many terms."""
-    return case["A"][:, :terms].astype(float) @ case["X"][:terms].astype(float)
-
-
-def last_term(case: kit.Case) -> np.ndarray:
-    """Return what comes out if a sum begins again with each term: the cells beyond the last one are
-    0.
-    """
-    if case["terms"] % DEPTH:
-        return np.zeros_like(product(case))
-    return case["A"][:, -1:].astype(float) @ case["X"][-1:].astype(float)
-
-
-# Where a thread takes its factors: the place in the tile, by row and column of an output there.
-Place = Callable[[np.ndarray, np.ndarray], np.ndarray]
-
-
-def padded_product(case: kit.Case, tile: int) -> np.ndarray:
-    """Return the product, with zeros up to whole tiles."""
-    want = product(case)
-    padded = np.zeros([-(-size // tile) * tile for size in want.shape])
-    padded[: want.shape[0], : want.shape[1]] = want
-    return padded
-
-
-def from_places(case: kit.Case, tile: int, rows: Place, columns: Place) -> np.ndarray:
-    """Return what comes out if outputs are made of these rows of A and columns of X."""
-    row, column = np.ogrid[: len(case["A"]), : case["X"].shape[1]]
-    at = row % tile, column % tile
-    of_a = row // tile * tile + rows(*at)
-    of_x = column // tile * tile + columns(*at)
-    return padded_product(case, tile)[of_a, of_x]
-
-
-def with_step_0(case: kit.Case, a: bool = False, x: bool = False) -> np.ndarray | None:
-    """Return what comes out if all DEPTH steps take the cell of step 0, of A or of X."""
-    steps = np.arange(case["terms"])
-    first = steps // DEPTH * DEPTH
-    of_a, of_x = case["A"][:, first if a else steps], case["X"][first if x else steps]
-    return of_a.astype(float) @ of_x.astype(float) if case["terms"] > 1 else None
-
-
-def without_last_step(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the last of each DEPTH steps is left out."""
-    kept = np.arange(case["terms"]) % DEPTH != DEPTH - 1
-    if kept.all():
-        return None
-    return case["A"][:, kept].astype(float) @ case["X"][kept].astype(float)
+def product(case: kit.Case) -> np.ndarray:
+    """Return a X."""
+    return case["A"].astype(float) @ case["X"].astype(float)
 
 
 def matrices(tile: int, threads: int) -> Callable[..., kit.Case]:
@@ -89,12 +41,6 @@ def matrices(tile: int, threads: int) -> Callable[..., kit.Case]:
     return case
 
 
-def has_fixed_terms(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether each sum ends after so many steps, and the last terms are left out."""
-    ends = range(DEPTH, case["terms"], DEPTH)
-    return any(np.array_equal(got, product(case, end)) for end in ends)
-
-
 def cases(tile: int, threads: int) -> Callable[[np.random.Generator], Iterator[kit.Case]]:
     """Yield products of whole tiles and ragged ones, of 1 to 206 terms, and with more columns than
     16 bits can count.
@@ -112,31 +58,18 @@ def cases(tile: int, threads: int) -> Callable[[np.random.Generator], Iterator[k
     return drawn
 
 
-def two_blocks(found: Finding) -> bool:
-    """Return whether the two threads of a race are the same one of two blocks: they forgot their
-    block.
-    """
-    places = re.search(r"thread \((.*?)\) of block .* thread \((.*?)\) of block", found.message)
-    return places is not None and places[1] == places[2]
-
-
-def one_column(tile: int) -> Callable[[Finding], bool]:
-    """Return a function of a race: whether its threads are of one block, and of one column of its
-    tile.
-    """
-
-    def are(found: Finding) -> bool:
-        other = re.search(r"which thread \((\d+), 0, 0\) wrote", found.message)
-        return other is not None and (found.thread[0] - int(other[1])) % tile == 0
-
-    return are
-
-
 def exercise(
-    name: str, place: int, title: str, tile: int, threads: int, words: float, **more: Any
+    name: str,
+    place: int,
+    title: str,
+    tile: int,
+    threads: int,
+    words: float,
+    small: tuple[tuple[int, int, int], ...],
+    **more: Any,
 ) -> kit.Exercise:
     """Return an exercise of the ladder. words: of shared memory, for a multiply-add of a right
-    answer.
+    answer; small: rows, columns and terms of the small cases.
     """
     return kit.Exercise(
         name=name,
@@ -145,6 +78,7 @@ def exercise(
         title=title,
         timed=matrices(tile, threads),
         cases=cases(tile, threads),
+        small=lambda rng: (matrices(tile, threads)(rng, *size) for size in small),
         reference=product,
         counts={"size": "sizes"},
         budgets=(
@@ -176,64 +110,5 @@ def exercise(
             *kit.NO_DETOURS,
         ),
         most_of_a_block=lambda case: tile * tile,
-        mistakes=(
-            kit.all_zero("All sums are 0: add up the products of the staged cells."),
-            kit.Mistake(
-                "Only the first step along inner is multiplied: the sums go on from step to step.",
-                gives=lambda case: product(case, DEPTH) if case["terms"] > DEPTH else None,
-            ),
-            kit.Mistake(
-                "Only the last term of each sum is there: add to the sum, do not replace it.",
-                gives=last_term,
-            ),
-            kit.Mistake(
-                "Every step takes the cell of X of step 0: step i needs tile_x[i].",
-                gives=lambda case: with_step_0(case, x=True),
-            ),
-            kit.Mistake(
-                "Every step takes the cell of A of step 0: step i needs column i of tile_a.",
-                gives=lambda case: with_step_0(case, a=True),
-            ),
-            kit.Mistake(
-                "The last of the DEPTH steps is missing: i goes from 0 to DEPTH - 1.",
-                gives=without_last_step,
-            ),
-            *more.pop("mistakes", ()),
-            kit.Mistake(
-                "A sum has only its first terms: the loop over the steps goes on to `inner`.",
-                when=has_fixed_terms,
-            ),
-        ),
-        findings=(
-            kit.FindingHint(
-                "race",
-                "Two blocks write one cell of Y: a block's rows begin at top, its columns at left, "
-                "and a row of Y has cols cells.",
-                when=lambda found: found.array == "Y" and two_blocks(found),
-            ),
-            kit.FindingHint(
-                "race",
-                "Two threads of a block write one cell of Y: each thread has rows of its own in "
-                "the tile.",
-                when=lambda found: found.array == "Y" and one_column(tile)(found),
-            ),
-            kit.FindingHint(
-                "race",
-                "A column beyond the last one is a cell of the next row, which has a thread of its "
-                "own: store where row < rows and col < cols.",
-                when=lambda found: found.array == "Y",
-            ),
-            kit.FindingHint(
-                "out-of-bounds",
-                "A tile may be larger than what is left of Y: store where row < rows and "
-                "col < cols.",
-                when=lambda found: found.array == "Y",
-            ),
-            kit.FindingHint(
-                "out-of-bounds",
-                "tile_a is [row of the tile][step along inner], tile_x is [step][column].",
-                when=lambda found: found.array in ("tile_a", "tile_x"),
-            ),
-        ),
         **more,
     )

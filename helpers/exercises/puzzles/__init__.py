@@ -1,7 +1,7 @@
 """The twelve puzzles: kernels of a few lines, written from a blank cell.
 
 A puzzle is an exercise with a small example to draw: the value to follow, and the inputs that it is
-made of. What all puzzles forbid and what any of them can get wrong stands here once.
+made of. What all puzzles forbid, and what several of them are made of, stands here once.
 """
 
 from __future__ import annotations
@@ -38,17 +38,9 @@ class Puzzle(kit.Exercise):
     watch: tuple[tuple[int, int, int], int] = ((0, 0, 0), 0)
 
 
-def puzzle(name: str, place: int, title: str, *, task: str, **more: Any) -> Puzzle:
-    """Return a puzzle, with the budgets and hints that all of them have. task: what must
-    come out, as a hint says it where no other hint fits.
-    """
-    other = (
-        f"Every output is written, and some are wrong: {task}. Take one of the values above, work "
-        f"it out by hand, and follow the thread that writes it."
-    )
-    more["mistakes"] = (*more.get("mistakes", ()), kit.Mistake(other, when=_is_written))
+def puzzle(name: str, place: int, title: str, **more: Any) -> Puzzle:
+    """Return a puzzle, with the budgets that all of them have."""
     more["budgets"] = (*more.get("budgets", ()), *_COMMON)
-    more["findings"] = (*more.get("findings", ()), *_FINDINGS)
     return Puzzle(name=name, place=place, title=title, lab=LAB, points=POINTS, **more)
 
 
@@ -70,37 +62,6 @@ _COMMON = (
     kit.ONE_STORE,
 )
 
-_FINDINGS = (
-    kit.FindingHint(
-        "race",
-        "Two blocks write the same output. Each block has outputs of its own: does the index of "
-        "the store hold blockIdx?",
-        when=lambda found: "two blocks" in found.message,
-    ),
-    kit.FindingHint(
-        "race",
-        "One thread writes a cell and another one touches it, and nothing orders the two: a "
-        "__syncthreads() belongs between them.",
-    ),
-    kit.FindingHint(
-        "uninitialised",
-        "A cell of shared memory is read into which no thread has written. Which thread should "
-        "have filled it?",
-    ),
-    kit.FindingHint(
-        "barrier",
-        "__syncthreads() waits for every thread of the block: it must not stand in a branch that "
-        "some of them do not take, and no thread may return before it.",
-    ),
-)
-
-
-def _is_written(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether each output is a number, and no wrong one is what was there before."""
-    before = case.arrays[case.outputs[0]]
-    return bool(not np.isnan(got).any() and not ((got == before) & (got != want)).any())
-
-
 def over_line(N: np.ndarray, P: np.ndarray, block: int) -> kit.Case:
     """Return a case with a thread for each number of N; P: the output before the launch."""
     kinds, facts = {"size": N.size}, {"block": block}
@@ -118,21 +79,6 @@ def over_image(N: np.ndarray, P: np.ndarray, threads: tuple[int, int], **facts: 
     return kit.one_launch(
         title, {"P": P, "N": N}, grid, threads, width, height, kinds=kinds, facts=facts
     )
-
-
-AXES_EXCHANGED = (
-    "The axes are exchanged: x, the column, comes from threadIdx.x and blockIdx.x, and y, the row, "
-    "from their .y."
-)
-
-
-def reached_by_exchanged_axes(case: kit.Case, height: int, width: int) -> tuple[int, int] | None:
-    """Return how many rows and columns of an image have a thread if .x counts rows and .y columns;
-    None where all have.
-    """
-    (across, down), (wide, high) = case.steps[0].grid[:2], case.steps[0].block[:2]
-    rows, columns = across * wide, down * high
-    return None if rows >= height and columns >= width else (rows, columns)
 
 
 # ---- what several puzzles count ----
@@ -189,6 +135,17 @@ def shared_loads(most: float, hint: str) -> kit.Budget:
 
 def _warps_of_a_block(case: kit.Case) -> int:
     return -(-int(np.prod(case.steps[0].block)) // 32)
+
+
+# Where numbers begin, and how far apart they are, that are greater than what a student may take for
+# the greatest of all. (The greatest of all itself is right.)
+FAR_OUT = ((3e6, 16.0), (2.0**127, 2.0**104))
+
+
+def far_out(numbers: np.ndarray, start: tuple[float, float]) -> np.ndarray:
+    """Return positive numbers moved to one of FAR_OUT, as float32."""
+    first, step = start
+    return (numbers.astype(np.float64) * step + first).astype(np.float32)
 
 
 def padded(values: np.ndarray, to: int, fill: float) -> np.ndarray:

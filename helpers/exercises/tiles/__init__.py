@@ -1,6 +1,6 @@
 """Lab 111: tiles of a layer in shared memory, for one output map, for several, for two rows.
 
-What the first two exercises are tried on, and what both can get wrong, stands here once.
+What the first two exercises are tried on stands here once.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import indices, kit, layers
+from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 
 LAB = "111_conv2d_tiles"
 TILE, SPAN = 16, 22  # outputs along a side of a block's tile, and its cells
 WORDS = 3_136  # of `filter`: layer 2 has 16 maps of 4 x 7 x 7 weights
-LARGE = ConvShape(64, 4, 16, 40, 40, 7)  # what a GPU times: 64 images of layer 2
 
 
 def layer(
-    rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1, words: int = WORDS
+    rng: np.random.Generator, shape: ConvShape = layers.LARGE, maps: int = 1, words: int = WORDS
 ) -> kit.Case:
     """Return a layer, by default a large one; a block has a tile for so many maps. words: of the
     symbol.
@@ -107,55 +106,4 @@ USUAL = (
     ),
     kit.ONE_STORE,
     *kit.NO_DETOURS,
-)
-FIRST_TILE = kit.Mistake(
-    "Every block has the tile of block 0: its cells begin at row `top` and column `left`.",
-    gives=layers.taken(
-        rows=lambda case, row: row % TILE, columns=lambda case, column: column % TILE
-    ),
-)
-MISTAKES = (
-    kit.all_zero("All sums are 0: multiply each weight with a cell of the tile."),
-    FIRST_TILE,
-    kit.Mistake(
-        "All threads of a block have the same window: that of a thread begins in row threadIdx.y "
-        "and column threadIdx.x of the tile.",
-        gives=layers.taken(
-            rows=lambda case, row: row // TILE * TILE,
-            columns=lambda case, column: column // TILE * TILE,
-        ),
-    ),
-    *indices.WRONG_INDICES,
-)
-FINDINGS = (
-    kit.FindingHint(
-        "uninitialised",
-        "A part of the tile was not loaded. There are 256 threads and 484 cells: each thread "
-        "loads up to four, in every 16th row and every 16th column. If you load them all, look at "
-        "the sum: threadIdx.y belongs to the row of a cell, threadIdx.x to its column.",
-        when=lambda found: found.array == "tile",
-    ),
-    kit.FindingHint(
-        "race",
-        "Two barriers are needed in the loop over the channels: one between the loads and the "
-        "sums, one between the sums and the next channel's loads.",
-        when=lambda found: found.array == "tile",
-    ),
-    kit.FindingHint(
-        "barrier",
-        "Threads without an output skip the branch, and must come to the barrier, too: put it "
-        "behind the branch.",
-    ),
-    kit.FindingHint(
-        "out-of-bounds",
-        "At the right and the lower edge a tile leaves the image: load a cell only if its row "
-        "top + r is below H, and its column left + s below W. A row of the channel has W cells.",
-        when=lambda found: found.array == "x",
-    ),
-    kit.FindingHint(
-        "out-of-bounds",
-        "The tile has rows 0 to 21 and columns 0 to 21: index it from the block's first cell, "
-        "with threadIdx, not with h and w.",
-        when=lambda found: found.array == "tile",
-    ),
 )

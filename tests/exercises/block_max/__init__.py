@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tests.exercises.answers import right, wrong
 
-STEP = "        __syncthreads();\n    }"
-
 RIGHT = (
     right("halves in shared memory"),
     right("candidates in registers", "right_first.cu"),
@@ -37,13 +35,6 @@ WRONG = (
         "32 shuffles in a row", "and not in 31", file="wrong_serial_shuffles.cu", status="budget"
     ),
     wrong(
-        "all blocks write one result",
-        "does the index of the store hold blockIdx",
-        ("P[blockIdx.x] =", "P[0] ="),
-        status="finding",
-    ),
-    wrong("no test in a step", "if (t < half)", ("if (t < half) s", "s"), status="finding"),
-    wrong(
         "thread 0 compares the last 32",
         "thread 0 reads many in a row",
         ("half > 0", "half > 16"),
@@ -54,54 +45,14 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong("0 for threads without a number", "-infinity", ("-INFINITY", "0.0f")),
-    wrong(
-        "begins with 0",
-        "begin with 0",
-        ("P[blockIdx.x] = s[0]", "P[blockIdx.x] = fmaxf(0.0f, s[0])"),
-    ),
-    wrong("-1 for threads without a number", "only the last block", ("-INFINITY", "-1.0f")),
-    wrong("the smallest", "must be the largest", ("fmaxf(s[t], s", "fminf(s[t], s")),
     wrong(
         "every thread writes the result",
         "one thread writes",
         ("if (t == 0) P", "P"),
         status="budget",
     ),
-    wrong("the last step is missing", "half = 1", ("half > 0", "half > 1")),
-    wrong("the first step is missing", "half = 128", ("half = 128", "half = 64")),
-    wrong("no step", "first number of each block", ("half = 128", "half = 0")),
-    wrong("no barrier in the steps", "behind each step", (STEP, "    }"), status="finding"),
-    wrong(
-        "no barrier behind the filling",
-        "behind the filling",
-        ("-INFINITY;\n    __syncthreads();", "-INFINITY;"),
-        status="finding",
-    ),
-    wrong(
-        "the barrier in the branch",
-        "must not stand in a branch",
-        (
-            "if (t < half) s[t] = fmaxf(s[t], s[t + half]);\n        __syncthreads();",
-            "if (t < half) {\n            s[t] = fmaxf(s[t], s[t + half]);\n"
-            "            __syncthreads();\n        }",
-        ),
-        status="finding",
-    ),
-    wrong(
-        "no guard",
-        "the last block has more threads",
-        ("i < n ? N[i] : -INFINITY", "N[i]"),
-        status="finding",
-    ),
     wrong("one thread compares", "255 comparisons", file="wrong_one_thread.cu", status="budget"),
     wrong("one thread loads", "loads its 32 numbers", file="wrong_global.cu", status="budget"),
-    wrong(
-        "the smallest, of what is there",
-        "keeps the larger of two",
-        ("-INFINITY", "INFINITY"),
-        ("fmaxf", "fminf"),
-    ),
     wrong(
         "one warp fills s",
         "a warp that loads for the others",

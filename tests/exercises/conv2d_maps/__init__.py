@@ -32,46 +32,12 @@ WRONG = (
         "in other places",
         ("m) * out_h + h) * out_w + w]", "m) * out_w + w) * out_h + h]"),
     ),
-    wrong(
-        "the grid's axes exchanged",
-        "never written",
-        ("blockIdx.y % ((M + 15) / 16) * 16", "blockIdx.x * 16"),
-        ("w = blockIdx.x * 16", "w = blockIdx.y % ((M + 15) / 16) * 16"),
-    ),
-    wrong(
-        "maps side by side",
-        "keep the index of the store",
-        ("y[((b * M + m) * out_h + h) * out_w + w]", "y[((b * out_h + h) * out_w + w) * M + m]"),
-    ),
     wrong("no width of a row", "begins at r * w", ("+ p) * W", "+ p)")),
     wrong("p for both", "p stands for both", ("w + q]", "w + p]")),
     wrong(
         "row 0 of the filter alone", "the weights of row 0", ("* K + p) * K + q]", "* K) * K + q]")
     ),
     wrong("the stub", "sectors per load request", file="stub.cu", status="not_begun"),
-    wrong(
-        "both by y",
-        "two threads write the same output",
-        ("16 + threadIdx.x", "16 + threadIdx.y"),
-    ),
-    wrong(
-        "both by x",
-        "two threads write the same output",
-        ("16 + threadIdx.y", "16 + threadIdx.x"),
-    ),
-    wrong(
-        "only the first 16 maps",
-        "maps from 16 on",
-        ("blockIdx.y % ((M + 15) / 16) * 16", "0"),
-    ),
-    wrong("maps from 16 on left out", "maps from 16 on", ("m >= M", "m >= min(M, 16)")),
-    wrong("no guard for maps", "out-of-bounds", ("|| m >= M", ""), status="finding"),
-    wrong(
-        "no guard for columns",
-        "two blocks write the same output",
-        ("w >= out_w || ", ""),
-        status="finding",
-    ),
     wrong(
         "the filter turned",
         "half a turn",

@@ -8,7 +8,6 @@ BEFORE = "        __syncthreads();   // outputs read cells that other threads lo
 AFTER = (
     "        __syncthreads();   // the next channel overwrites the tile: not before all have read"
 )
-WORDS = "        // 3. This loop needs two barriers: __syncthreads(). Where?\n"
 CELL = "tile[threadIdx.y + p][threadIdx.x + q]"
 ROWS = "r < SPAN && top + r < H; r += TILE_WIDTH"
 COLUMNS = "s < SPAN && left + s < W; s += TILE_WIDTH"
@@ -58,7 +57,6 @@ RIGHT = (
 )
 
 WRONG = (
-    wrong("one window for all threads", "same window", (CELL, "tile[p][q]")),
     wrong(
         "the sum in y",
         "keep what is not ready yet in a register",
@@ -106,44 +104,6 @@ WRONG = (
     ),
     wrong("the stub", "sums are 0", file="stub.cu", status="not_begun"),
     wrong("p and q exchanged", "exchanged", (CELL, "tile[threadIdx.y + q][threadIdx.x + p]")),
-    wrong(
-        "block 0's tile for all",
-        "tile of block 0",
-        ("channel[(top + r) * W + left + s]", "channel[r * W + s]"),
-    ),
-    wrong(
-        "rows by threadIdx.x",
-        "threadIdx.y belongs to the row",
-        (CELL, "tile[threadIdx.x + p][threadIdx.y + q]"),
-        status="finding",
-    ),
-    wrong("no barrier before the sum", "between the loads and the", (BEFORE, ""), status="finding"),
-    wrong("no barrier after the sum", "the next channel", (AFTER, ""), status="finding"),
-    wrong(
-        "the second barrier in the branch",
-        "put it behind the branch",
-        (f"        }}\n\n{WORDS}{AFTER}", f"{AFTER}\n        }}"),
-        status="finding",
-    ),
-    wrong(
-        "one cell for each thread",
-        "up to four",
-        ("r += TILE_WIDTH", "r += SPAN"),
-        ("s += TILE_WIDTH", "s += SPAN"),
-        status="finding",
-    ),
-    wrong(
-        "no guard at the lower edge",
-        "below h",
-        (ROWS, "r < SPAN; r += TILE_WIDTH"),
-        status="finding",
-    ),
-    wrong(
-        "indexed by the cell of the image",
-        "not with h and w",
-        (CELL, "tile[h + p][w + q]"),
-        status="finding",
-    ),
     wrong(
         "the tile is filled, and not used",
         "loads of x per block",

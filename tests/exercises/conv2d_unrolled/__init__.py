@@ -49,17 +49,6 @@ WRONG = (
         (COLUMNS, COLUMNS.replace("unroll", "unroll 1")),
         status="budget",
     ),
-    wrong(
-        "rows as far apart as weights",
-        "lie W apart",
-        (SUM, SUM.replace("W + q]", "FILTER_WIDTH + q]", 1)),
-    ),
-    wrong(
-        "a row too many",
-        "0 to FILTER_WIDTH - 1",
-        (ROWS, ROWS.replace("p < F", "p <= F")),
-        status="finding",
-    ),
     wrong("a row too few", "last row", (ROWS, ROWS.replace("p < F", "p + 1 < F"))),
     wrong("a column too few", "last column", (COLUMNS, COLUMNS.replace("q < F", "q + 1 < F"))),
     wrong(

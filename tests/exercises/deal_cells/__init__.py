@@ -21,7 +21,6 @@ WRONG = (
         file="wrong_one_warp.cu",
         status="budget",
     ),
-    wrong("no barrier", "between filling and reading", (BARRIER, ""), status="finding"),
     wrong(
         "the barrier stands before the filling",
         "between filling and reading",
@@ -44,33 +43,10 @@ WRONG = (
         ("= cells[(step * t) % 256]", "= cells[t]"),
         status="budget",
     ),
-    wrong("copied", "in their order", ("cells[(step * t) % 256]", "cells[t]")),
-    wrong(
-        "the wrong way around",
-        "wrong way around",
-        ("cells[t] =", "cells[(step * t) % 256] ="),
-        ("= cells[(step * t) % 256]", "= cells[t]"),
-    ),
-    wrong("block 0's outputs", "two blocks write", ("P[start + t]", "P[t]"), status="finding"),
-    wrong(
-        "the block's start in shared memory",
-        "whatever block it is",
-        ("cells[(step * t) % 256]", "cells[start + (step * t) % 256]"),
-        status="finding",
-    ),
-    wrong("% 255", "must be its cell", ("% 256]", "% 255]")),
     wrong(
         "no block anywhere",
         "does each block write outputs of its own",
         ("blockIdx.x * 256", "0"),
-    ),
-    wrong("block 0's cells", "cells of block 0", ("= N[start + t]", "= N[t]")),
-    wrong("a step written into the kernel", "it is an argument", ("[(step * t)", "[(3 * t)")),
-    wrong(
-        "half of the cells are filled",
-        "must be filled",
-        ("    cells[t] = N", "    if (t < 128) cells[t] = N"),
-        status="finding",
     ),
     wrong(
         "a size that the launch should give",

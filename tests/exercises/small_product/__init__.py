@@ -14,11 +14,6 @@ RIGHT = (
 WRONG = (
     wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
     wrong("three steps", "49th term", file="wrong_short.cu"),
-    wrong(
-        "the last step alone",
-        "only the last step",
-        ("wmma::mma_sync", "wmma::fill_fragment(sum, 0.0f); wmma::mma_sync"),
-    ),
     wrong("the pitch stays", "bank conflicts", ("PITCH = 72", "PITCH = 64"), status="budget"),
     wrong(
         "the terms behind are not set",
@@ -32,13 +27,6 @@ WRONG = (
         "tensor cores",
         file="wrong_idle.cu",
         status="budget",
-    ),
-    wrong("an uneven pitch", "multiple of 8", ("PITCH = 72", "PITCH = 73"), status="finding"),
-    wrong(
-        "a read beyond 49 terms",
-        "store 0",
-        ("term < TERMS ? a[row * TERMS + term] : __half(0.0f)", "a[row * TERMS + term]"),
-        status="finding",
     ),
     wrong("no __syncwarp()", "race", ("    __syncwarp();\n", ""), status="finding"),
     wrong(
@@ -59,16 +47,5 @@ WRONG = (
             "for (int i = 0; threadIdx.x == 0 && i < 16 * DEPTH; ++i) {",
         ),
         status="budget",
-    ),
-    wrong(
-        "fragments of x by rows",
-        "rows and columns exchanged",
-        ("16, 16, 16, __half, wmma::col_major", "16, 16, 16, __half, wmma::row_major"),
-    ),
-    wrong(
-        "a step that is whole pitches",
-        "begins k terms further on",
-        ("right + k, PITCH", "right + k * PITCH, PITCH"),
-        status="finding",
     ),
 )

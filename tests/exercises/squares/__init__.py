@@ -14,13 +14,7 @@ RIGHT = (
 WRONG = (
     wrong("powf", "for a square write x * x", ("N[i] * N[i];", "powf(N[i], 2.0f);")),
     wrong("one thread does everything", "own part", file="wrong_one_thread.cu", status="budget"),
-    wrong("copied", "copied, not squared", ("N[i] * N[i];", "N[i];")),
-    wrong("doubled", "doubled", ("N[i] * N[i];", "2 * N[i];")),
-    wrong("only thread 0", "each thread takes its own", ("  P[i] =", "  if (i < 1) P[i] =")),
-    wrong("the first number for all", "must read its own number", ("N[i] * N[i];", "N[0] * N[0];")),
-    wrong("cubed", "must be n[i] * n[i]", ("N[i] * N[i];", "N[i] * N[i] * N[i];")),
-    wrong("a constant", "must read its own number", ("N[i] * N[i];", "9.0f;")),
-    wrong("counted from 1", "count from 0", ("threadIdx.x", "threadIdx.x + 1"), status="finding"),
+    wrong("a constant", "work it out by hand", ("N[i] * N[i];", "9.0f;")),
     wrong(
         "the last warps are left out",
         "behind the first 32. does each thread write",
@@ -36,5 +30,4 @@ WRONG = (
         "What it computes belongs in P",
         ("    P[i] = N", "    const_cast<float*>(N)[i] = N"),
     ),
-    wrong("all threads write P[0]", "same cell", ("  P[i] =", "  P[0] ="), status="finding"),
 )

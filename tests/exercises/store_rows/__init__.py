@@ -25,15 +25,7 @@ WRONG = (
         file="wrong_again.cu",
         status="budget",
     ),
-    wrong(
-        "no __syncwarp()",
-        "__syncwarp() must lie",
-        ("    __syncwarp();   // lanes read what others staged\n", ""),
-        status="finding",
-    ),
-    wrong("rows of 48", "48 columns", ("staged[i / 34][i % 34]", "staged[i / 48][i % 48]")),
     wrong("in the order of the lanes", "order of the lanes", file="wrong_order.cu"),
-    wrong("the tail is not stored", "never written", ("i < 8 * 34", "i < 8 * 32")),
     wrong("shuffles", "shuffles", file="wrong_shuffles.cu", status="budget"),
     wrong(
         "nothing is written",
@@ -44,37 +36,5 @@ WRONG = (
         "the lanes that march together",
         "name them yourself",
         ("    __syncwarp();   //", "    __syncwarp(__activemask());   //"),
-    ),
-    wrong(
-        "the four floats from the right",
-        "the wrong way round",
-        (
-            "= sums[n * 32 + lane];",
-            "= make_float4(sums[n * 32 + lane].w, sums[n * 32 + lane].z, sums[n * 32 + "
-            "lane].y, sums[n * 32 + lane].x);",
-        ),
-    ),
-    wrong(
-        "places 12 columns apart",
-        "lie 12 columns apart",
-        ("n * 16 + q * 4", "n * 4 + q * 12"),
-    ),
-    wrong(
-        "g and q by 8",
-        "g and q are mixed up",
-        ("g = lane / 4, q = lane % 4", "g = lane % 8, q = lane / 8"),
-    ),
-    wrong(
-        "rows of 34, unguarded",
-        "belong to no row",
-        ("float staged[8][48];", "float staged[8 * 34 + 16];"),
-        (
-            "*reinterpret_cast<float4*>(&staged[g][n * 16 + q * 4]) = sums[n * 32 + lane];",
-            "for (int i = 0; i < 4; ++i)\n"
-            "            staged[34 * g + n * 16 + q * 4 + i] = ((const float*)&sums[n "
-            "* 32 + lane])[i];",
-        ),
-        ("staged[i / 34][i % 34]", "staged[i]"),
-        status="finding",
     ),
 )

@@ -60,12 +60,6 @@ WRONG = (
         (PARAMETERS, "    float* y, const float* x, const float* filter,\n"),
         status="budget",
     ),
-    wrong("a promise and no sum", "All sums are 0", (SUM, "*sum += 0.0f;")),
-    wrong(
-        "rows as far apart as weights",
-        "lie W apart",
-        (SUM, SUM.replace("W + q]", "FILTER_WIDTH + q]", 1)),
-    ),
     wrong("not begun with 0", "NaN", ("        *sum = 0.0f;\n", "")),
     wrong(
         "the weights of channel 0",

@@ -11,28 +11,12 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("the stride is width", "not `width`", ("y * pitch", "y * width")),
-    wrong(
-        "column and row exchanged",
-        "a number for each row",
-        ("column[y] + row[x];", "column[x] + row[y];"),
-        status="finding",
-    ),
-    wrong(
-        "x up to pitch",
-        "guard for x is x < width",
-        ("x < width", "x < pitch"),
-        ("row[x];", "(x < width ? row[x] : 0.0f);"),
-    ),
-    wrong("no guard for y", "a number for each row", (" && y < height", ""), status="finding"),
     wrong(
         "a cell number in a short",
         "is an index a short",
         ("T[y * pitch + x]", "T[short(y * pitch + x)]"),
         status="finding",
     ),
-    wrong("a product", "must be column[y] + row[x]", ("] + row[x];", "] * row[x];")),
-    wrong("row[0] for all", "belongs to column x", ("row[x];", "row[0];")),
     wrong(
         "lanes down the columns",
         "a broadcast",
@@ -50,18 +34,6 @@ WRONG = (
         "only the first row of blocks",
         "never written",
         ("y < height", "y < 8 && y < height"),
-    ),
-    wrong(
-        "axes exchanged",
-        "axes are exchanged",
-        (
-            "x = blockIdx.x * blockDim.x + threadIdx.x",
-            "x = blockIdx.y * blockDim.y + threadIdx.y",
-        ),
-        (
-            "y = blockIdx.y * blockDim.y + threadIdx.y",
-            "y = blockIdx.x * blockDim.x + threadIdx.x",
-        ),
     ),
     wrong(
         "two stores to each cell",

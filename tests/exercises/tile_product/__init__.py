@@ -65,64 +65,6 @@ WRONG = (
     ),
     wrong("no tiles", "in each turn a thread loads", file="wrong_direct.cu", status="budget"),
     wrong(
-        "no barrier behind the filling",
-        "each turn has two barriers",
-        ("        __syncthreads();\n        for", "        for"),
-        status="finding",
-    ),
-    wrong(
-        "no barrier behind the reading",
-        "each turn has two barriers",
-        ("        __syncthreads();    // the next turn fills the tiles again\n", ""),
-        status="finding",
-    ),
-    wrong(
-        "whole tiles alone",
-        "behind the last whole tile",
-        ("first < inner; first", "first + 16 <= inner; first"),
-    ),
-    wrong(
-        "one tile",
-        "first tile's 16 terms",
-        ("first < inner; first", "first < min(inner, 16); first"),
-    ),
-    wrong(
-        "four turns, whatever the number of terms",
-        "many terms",
-        ("first < inner; first", "first < 64; first"),
-    ),
-    wrong("15 terms", "k runs from 0 to 15", ("k < 16", "k < 15")),
-    wrong(
-        "no guard for A",
-        "ask before you load",
-        ("r < rows && first + x < inner ?", "first + x < inner ?"),
-        status="finding",
-    ),
-    wrong(
-        "no guard at the store",
-        "must not store",
-        ("if (r < rows && c < cols) C", "C"),
-        status="finding",
-    ),
-    wrong("C transposed", "rows and columns exchanged", ("C[r * cols + c]", "C[c * rows + r]")),
-    wrong("A's tile the wrong way around", "sum over k of a[r][k]", ("a[y][k]", "a[k][y]")),
-    wrong(
-        "a sum begun anew in each turn",
-        "it begins with 0 once, before the turns",
-        ("        for (int k", "        sum = 0.0f;\n        for (int k"),
-    ),
-    wrong(
-        "threads without a cell of C leave",
-        "no thread may return",
-        ("    float sum", "    if (r >= rows || c >= cols) return;\n    float sum"),
-        status="finding",
-    ),
-    wrong(
-        "B's tile the wrong way around",
-        "down a column of b",
-        ("a[y][k] * b[k][x]", "a[y][k] * b[x][k]"),
-    ),
-    wrong(
         "lanes down the columns of B",
         "neighbouring cells of a row",
         (
@@ -131,16 +73,5 @@ WRONG = (
             "B[(first + x) * cols + blockIdx.x * 16 + y]",
         ),
         status="budget",
-    ),
-    wrong(
-        "blockIdx.x for the row",
-        "the row r comes from blockidx.y",
-        ("r = blockIdx.y * 16 + y, c = blockIdx.x", "r = blockIdx.x * 16 + y, c = blockIdx.y"),
-    ),
-    wrong(
-        "a row of A has cols cells",
-        "a row of a has `inner` cells",
-        ("A[r * inner + first + x]", "A[r * cols + first + x]"),
-        status="finding",
     ),
 )

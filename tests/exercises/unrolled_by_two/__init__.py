@@ -14,8 +14,6 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("tap 0 left out", "tap 0 of each row", ("int q = 0", "int q = 1")),
-    wrong("the last pair is left out", "while two taps are left", ("q + 1 < K;", "q + 2 < K;")),
     wrong("the stub", "no partner", file="stub.cu", status="not_begun"),
     wrong(
         "one tap a turn, and // q += 2 in a comment",
@@ -29,23 +27,6 @@ WRONG = (
         file="wrong_pragma.cu",
         status="budget",
     ),
-    wrong(
-        "the last tap is left out",
-        "last tap of each row",
-        ("            if (q < K) sum += cell[q] * tap[q];\n", ""),
-    ),
-    wrong(
-        "a tap behind the row for even widths",
-        "no partner",
-        ("if (q < K)", "if (q <= K)"),
-        status="finding",
-    ),
-    wrong(
-        "the last tap twice for even widths",
-        "added twice",
-        ("if (q < K) sum", "q = K - 1; sum"),
-    ),
-    wrong("odd and even exchanged", "are exchanged", ("if (q < K)", "q = K - 1; if (K % 2 == 0)")),
     wrong(
         "more loads",
         "loads per output and tap",

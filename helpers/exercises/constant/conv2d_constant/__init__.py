@@ -23,6 +23,12 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     yield layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1))
 
 
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield a small layer, and one of two tiles, with several images, channels and maps."""
+    yield layer(rng, ConvShape(1, 1, 2, 4, 5, 2))
+    yield layer(rng, ConvShape(2, 2, 3, 5, 19, 3))
+
+
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
     """Return a layer, by default a large one. The symbol is NaN behind the weights."""
     drawn = layers.draw(rng, shape)
@@ -36,11 +42,6 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case
     )
 
 
-def first_map_and_channel(case: kit.Case) -> np.ndarray:
-    """Return what comes out if every map and channel has the first K * K weights."""
-    return layers.convolved(case, np.broadcast_to(case["filter"][:1, :1], case["filter"].shape))
-
-
 EXERCISE = kit.Exercise(
     name="conv2d_constant",
     lab=LAB,
@@ -49,6 +50,7 @@ EXERCISE = kit.Exercise(
     points=3,
     timed=layer,
     cases=cases,
+    small=small,
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
@@ -68,22 +70,7 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE**2,
-    mistakes=(
-        kit.all_zero("All sums are 0: multiply each cell with a weight."),
-        kit.Mistake(
-            "Every map and channel has the same K * K weights: m and c belong to the index, too.",
-            gives=first_map_and_channel,
-        ),
-        *indices.WRONG_INDICES,
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "The symbol has shape (M, C, K, K): weight (m, c, p, q) lies at "
-            "((m * C + c) * K + p) * K + q.",
-            when=lambda found: found.array == "filter",
-        ),
-    ),
+    mistakes=indices.WRONG_INDICES,
     hints=(
         "Constant memory is declared as an array at the top of the file: __constant__, the type, "
         "the name, and the number of floats in brackets.",

@@ -28,6 +28,17 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     yield layer(rng, ConvShape(1, 1, 3, 40, 166, 7), FEWER)
 
 
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield an output, a patch, patches of two channels and five maps, two tiles, and fewer maps of
+    a patch.
+    """
+    yield layer(rng, ConvShape(1, 1, 1, 7, 7, 7))
+    yield layer(rng, ConvShape(1, 1, 1, 8, 10, 7))
+    yield layer(rng, ConvShape(1, 2, 5, 11, 14, 7))
+    yield layer(rng, ConvShape(1, 1, 1, 24, 88, 7))
+    yield layer(rng, ConvShape(1, 1, 3, 8, 10, 7), FEWER)
+
+
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, maps: int = MAPS) -> kit.Case:
     """Return a layer, by default a large one; its sizes are constants of the source."""
     x, filter = layers.draw(rng, shape)
@@ -65,6 +76,7 @@ EXERCISE = kit.Exercise(
     points=5,
     timed=layer,
     cases=cases,
+    small=small,
     reference=layers.convolved,
     counts={"layer": "layers"},
     budgets=(
@@ -89,93 +101,7 @@ EXERCISE = kit.Exercise(
     most_of_a_block=lambda case: (
         BLOCK_COLUMNS * BLOCK_ROWS * min(case["maps"], case["shape"].M)
     ),
-    mistakes=(
-        kit.all_zero("All sums are 0: fill the cells, and add their products with the weights."),
-        kit.Mistake(
-            "Both rows of a patch have the values of the upper one: the lower output's cells lie "
-            "in cell[1].",
-            gives=layers.taken(rows=lambda case, row: row // ROWS * ROWS),
-        ),
-        kit.Mistake(
-            "All columns of a patch have the value of its first one: output w meets weight q with "
-            "the cell in column w + q.",
-            gives=layers.taken(columns=lambda case, column: column // COLUMNS * COLUMNS),
-        ),
-        kit.Mistake(
-            "All maps of a thread have the weights of its first one: the map is map + m.",
-            gives=layers.taken(maps=lambda case, m: m // case["maps"] * case["maps"]),
-        ),
-        kit.Mistake(
-            "All patches have the weights of the first MAPS maps: the map is map + m.",
-            gives=layers.taken(maps=lambda case, m: m % case["maps"]),
-        ),
-        *indices.WRONG_INDICES,
-        kit.Mistake(
-            "All patches of a block have the cells of its first row of patches: the row of a cell "
-            "in the tile is row + h + p.",
-            gives=layers.taken(rows=lambda case, row: row - row % BLOCK_ROWS + row % ROWS),
-        ),
-        kit.Mistake(
-            "All patches of a block have the cells of its first column of patches: the column of a "
-            "cell in the tile is column + i.",
-            gives=layers.taken(
-                columns=lambda case, column: column - column % BLOCK_COLUMNS + column % COLUMNS
-            ),
-        ),
-        kit.Mistake(
-            "Each row of the filter meets its cells from right to left: output w meets weight q "
-            "with the cell in column w + q.",
-            gives=lambda case: layers.convolved(case, case["filter"][..., ::-1]),
-        ),
-        kit.Mistake(
-            "Patches overlap: a patch has two rows, so it begins in row 2 * threadIdx.y of the "
-            "tile, which is `row`.",
-            gives=layers.taken(
-                rows=lambda case, row: (
-                    row - row % BLOCK_ROWS + row % BLOCK_ROWS // ROWS + row % ROWS
-                )
-            ),
-        ),
-        *(
-            kit.Mistake(
-                f"The filter's columns from {first} on are left out: q goes from 0 to 6.",
-                gives=layers.first_columns(first),
-            )
-            for first in range(1, 6)
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "The filter has rows p and columns q from 0 to 6, and channels from 0 to CHANNELS - 1.",
-            when=lambda found: found.array == "filter" and "float [7]" in found.message,
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "The axes of filter are channel, row, column and map: filter[c][p][q][map + m].",
-            when=lambda found: found.array == "filter" and "][" in found.message,
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "A patch has MAPS maps, and MAPS is not always 4: let the loop over m end there.",
-            when=lambda found: found.array in ("sum", "filter"),
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "cell has 2 rows of 10 cells, 0 to 9: the last one is 3 + 6, of output 3 and weight 6.",
-            when=lambda found: found.array == "cell",
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "The tile begins at the block's first cell: index it with row and column, which are "
-            "the patch's place in it, and not with top and left.",
-            when=lambda found: found.array == "tile",
-        ),
-        kit.FindingHint(
-            "uninitialised",
-            "Fill all 2 x 10 cells before they are used.",
-        ),
-    ),
+    mistakes=indices.WRONG_INDICES,
     hints=(
         "Begin with two loops, h below 2 and i below 10, that copy a cell of the tile to "
         "cell[h][i].",

@@ -38,8 +38,20 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     for n in (int(rng.integers(2_100, 4_000)), 3, SHARE, SHARE + 1):
         yield case(values(rng, n))
     yield case(values(rng, kit.MANY))
-    alone = np.full(SHARE, rng.integers(1, BINS), np.int32)
-    yield kit.without_budgets(dataclasses.replace(case(alone), title="n = 1,024, all the same"))
+    yield kit.without_budgets(alone(rng))
+
+
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield a few values, a block and a part of one, and one value alone."""
+    for n in (5, 1_030):
+        yield case(values(rng, n))
+    yield alone(rng)
+
+
+def alone(rng: np.random.Generator) -> kit.Case:
+    """Return a block in which one value stands in all cells."""
+    N = np.full(SHARE, rng.integers(1, BINS), np.int32)
+    return dataclasses.replace(case(N), title="n = 1,024, all the same")
 
 
 def counted(case: kit.Case, most: int = 0) -> np.ndarray:
@@ -54,33 +66,12 @@ def counted(case: kit.Case, most: int = 0) -> np.ndarray:
     )
 
 
-def without_last_value(case: kit.Case) -> np.ndarray:
-    """Return the counts, 0 for the last value."""
-    made = counted(case)
-    made[:, -1] = 0
-    return made
-
-
-def shares_of_256(case: kit.Case) -> np.ndarray:
-    """Return what comes out if block b counts the 256 cells from 256 * b on."""
-    first = THREADS * np.arange(case.steps[0].grid[0])
-    return np.array(
-        [np.bincount(case["N"][k : k + THREADS], minlength=case["bins"]) for k in first], np.int32
-    )
-
-
-def first_block_alone(case: kit.Case) -> np.ndarray:
-    """Return what comes out if every block counts the cells of block 0."""
-    return np.repeat(counted(case)[:1], case.steps[0].grid[0], axis=0)
-
-
 EXERCISE = puzzle(
     "block_histograms",
     11,
     "Atomics: a histogram of each block",
-    task="P[256 * b + v] must be how often v stands in N[1024 * b] to N[1024 * b + 1023]",
     cases=cases,
-    small=lambda rng: (case(values(rng, n)) for n in (5, 1_030)),
+    small=small,
     reference=counted,
     example=case(np.array([2, 0, 2, 1, 3, 2, 0, 0, 3, 1], np.int32), 4, 6, 2),
     follow=(0, 2),
@@ -97,75 +88,6 @@ EXERCISE = puzzle(
     ),
     most_of_a_block=lambda case: case["bins"],
     timed=lambda rng: case(values(rng, 10_000_000)),
-    mistakes=(
-        kit.Mistake(
-            "Only the first 256 cells of each block are counted: a block has 1,024 cells for its "
-            "256 threads, so each thread counts four.",
-            lambda case: counted(case, THREADS),
-        ),
-        kit.Mistake(
-            "Block b counts the 256 cells from 256 * b on: its own are 1,024, from 1024 * b on, so "
-            "each of its 256 threads counts four.",
-            shares_of_256,
-        ),
-        kit.Mistake(
-            "A value that does not occur has a count, too: store the counts that are 0.",
-            when=lambda case, got, want: np.array_equal(got == want, want != 0),
-        ),
-        kit.Mistake(
-            "The last value, 255, is counted nowhere.",
-            without_last_value,
-        ),
-        kit.Mistake(
-            "Only a block in which one value occurs more than 255 times is wrong: 8 bits hold no "
-            "larger count.",
-            when=lambda case, got, want: want.max() > 255,
-        ),
-        kit.Mistake(
-            "Every block counts the cells of block 0: a block's own begin at 1024 * blockIdx.x.",
-            first_block_alone,
-        ),
-        kit.Mistake(
-            "A block counts the cells of the blocks behind it, too: its own end at "
-            "1024 * blockIdx.x + 1023.",
-            when=lambda case, got, want: bool((got >= want).all() and (got[-1] == want[-1]).all()),
-        ),
-        kit.Mistake(
-            "The counts are 1 where a value occurs at all: add up, do not set.",
-            lambda case: np.minimum(counted(case), 1),
-        ),
-        kit.Mistake(
-            "The counts are added to what P held before: store them, P[...] = counts[t].",
-            lambda case: counted(case) + case["P"],
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "race",
-            "Two threads change one counter at the same time, and one of the two is lost. "
-            "atomicAdd(&counts[v], 1) reads, adds and writes in one piece.",
-            when=lambda found: found.array != "P" and "update" not in found.message,
-        ),
-        kit.FindingHint(
-            "race",
-            "Three phases touch the counters: set to 0, count, store. A __syncthreads() belongs "
-            "between each two of them.",
-            when=lambda found: found.array != "P",
-        ),
-        kit.FindingHint(
-            "uninitialised",
-            "Shared memory begins with anything, not with 0: the threads set the counters to 0, "
-            "and a __syncthreads() follows.",
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "The last block has fewer cells: i < n.",
-            when=lambda found: found.array == "N",
-        ),
-        kit.FindingHint(
-            "out-of-bounds", "There are 256 counters for each block, from 256 * blockIdx.x on."
-        ),
-    ),
     hints=(
         "256 counters in __shared__ memory. Who sets them to 0, and who must wait for that?",
         "Two threads may find the same value at the same time: atomicAdd(&counts[N[i]], 1).",

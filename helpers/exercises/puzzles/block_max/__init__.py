@@ -8,7 +8,9 @@ import numpy as np
 
 from helpers.exercises import kit
 from helpers.exercises.puzzles import (
+    FAR_OUT,
     barriers,
+    far_out,
     over_line,
     padded,
     puzzle,
@@ -46,24 +48,30 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     for n in sizes_of(rng, BLOCK, 6_000):
         yield case(numbers(rng, n))
     yield case(numbers(rng, kit.MANY))
-    # Below whatever a student may take for the least of all numbers, other than that one itself.
-    for least, step in ((-3e6, 16), (np.ldexp(-1.0, 127), np.ldexp(1.0, 104))):
-        far = numbers(rng, int(rng.integers(300, 500))).astype(np.float64) * step + least
-        yield kit.without_budgets(case(far.astype(np.float32)))
+    for start in FAR_OUT:
+        far = -far_out(-numbers(rng, int(rng.integers(300, 500))), start)
+        yield kit.without_budgets(case(far))
 
 
-def largest(case: kit.Case, keep: slice = slice(None), fill: float = -np.inf) -> np.ndarray:
-    """Return the largest number of each block, of the threads that `keep` selects."""
-    return padded(case["N"], case["block"], fill)[:, keep].max(axis=1)
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield a part of a block, far smaller numbers, and two blocks, the second one whole or not."""
+    yield case(numbers(rng, 5))
+    yield case(-far_out(-numbers(rng, 299), FAR_OUT[-1]))
+    for n in (300, 2 * BLOCK):
+        yield case(numbers(rng, n))
+
+
+def largest(case: kit.Case) -> np.ndarray:
+    """Return the largest number of each block."""
+    return padded(case["N"], case["block"], -np.inf).max(axis=1)
 
 
 EXERCISE = puzzle(
     "block_max",
     8,
     "Reduction: the largest number of a block",
-    task="P[b] must be the largest number of block b",
     cases=cases,
-    small=lambda rng: (case(numbers(rng, n)) for n in (5, 256, 300)),
+    small=small,
     reference=largest,
     example=case(np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5], np.float32), 4),
     follow=(1,),
@@ -114,68 +122,6 @@ EXERCISE = puzzle(
     ),
     most_of_a_block=lambda case: 1,
     timed=lambda rng: case(numbers(rng, 10_000_000)),
-    mistakes=(
-        kit.Mistake(
-            "The last block counts 0 for threads without a number, and all its numbers are below "
-            "0. What changes no maximum is -INFINITY.",
-            lambda case: largest(case, fill=0.0),
-        ),
-        kit.all_zero(
-            "All maxima are 0: a maximum must not begin with 0 if the numbers may be below it."
-        ),
-        kit.Mistake(
-            "Only every second number is looked at: the last step has half = 1.",
-            lambda case: largest(case, slice(0, None, 2)),
-        ),
-        kit.Mistake(
-            "Half of the numbers are not looked at: the first step has half = 128.",
-            lambda case: largest(case, slice(0, 128)),
-        ),
-        kit.Mistake(
-            "Only the last block is wrong, and some of its threads have no number: what they bring "
-            "must change no maximum. That is -INFINITY.",
-            when=lambda case, got, want: (got == want)[:-1].all() and case["N"].size % BLOCK > 0,
-        ),
-        kit.Mistake(
-            "It is the smallest number of each block: fmaxf keeps the larger of two.",
-            lambda case: padded(case["N"], case["block"], np.inf).min(axis=1),
-        ),
-        kit.Mistake(
-            "It is the first number of each block.", lambda case: largest(case, slice(0, 1))
-        ),
-        kit.Mistake(
-            "It is the largest of the first warp.", lambda case: largest(case, slice(0, 32))
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "The last block has more threads than numbers are left: i < n, or -INFINITY instead.",
-            when=lambda found: found.array == "N",
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "A block has one result: P[blockIdx.x], written by one thread.",
-            when=lambda found: found.array == "P",
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "In a step thread t compares s[t] with s[t + half], and only threads below `half` have "
-            "such a partner: if (t < half).",
-        ),
-        kit.FindingHint(
-            "race",
-            "A step reads what other threads wrote in the step before: a __syncthreads() belongs "
-            "behind the filling and behind each step. And in a step only threads below "
-            "`half` write.",
-            when=lambda found: found.array != "P",
-        ),
-        kit.FindingHint(
-            "race",
-            "All threads write the block's result: let thread 0 do it.",
-            when=lambda found: "two blocks" not in found.message,
-        ),
-    ),
     hints=(
         "256 numbers in shared memory. If thread t of the first 128 keeps the larger one of s[t] "
         "and s[t + 128], how many candidates are left?",

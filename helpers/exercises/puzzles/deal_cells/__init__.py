@@ -44,25 +44,14 @@ def dealt(case: kit.Case) -> np.ndarray:
     return case["N"].reshape(-1, case["block"])[:, places(case)].ravel()
 
 
-def undealt(case: kit.Case) -> np.ndarray:
-    """Return what comes out if cell t goes to place step * t, the other way around."""
-    P = np.empty_like(case["N"]).reshape(-1, case["block"])
-    P[:, places(case)] = case["N"].reshape(-1, case["block"])
-    return P.ravel()
-
-
-def first_block_alone(case: kit.Case) -> np.ndarray:
-    """Return what comes out if every block deals the cells of the first one."""
-    return np.tile(case["N"][: case["block"]][places(case)], case.steps[0].grid[0])
-
-
 EXERCISE = puzzle(
     "deal_cells",
     5,
     "Shared memory: a block deals its cells",
-    task="output t of a block must be its cell (step * t) % 256",
     cases=cases,
-    small=lambda rng: (case(kit.cells(rng, 256 * blocks), 3) for blocks in (1, 2)),
+    small=lambda rng: (
+        case(kit.cells(rng, BLOCK * blocks), step) for blocks, step in ((1, 3), (2, 3), (1, 5))
+    ),
     reference=dealt,
     counts={"size": "sizes", "step": "steps"},
     example=case(np.arange(16, dtype=np.float32), 3, 8),
@@ -97,44 +86,6 @@ EXERCISE = puzzle(
     ),
     most_of_a_block=lambda case: case["block"],
     timed=lambda rng: case(kit.cells(rng, 40_000 * BLOCK), 33),
-    mistakes=(
-        kit.Mistake(
-            "The cells are copied in their order: output t is cell (step * t) % 256.",
-            lambda c: c["N"],
-        ),
-        kit.Mistake(
-            "It is dealt the wrong way around: cell t went to output (step * t) % 256. Store "
-            "with t, and read with (step * t) % 256.",
-            undealt,
-        ),
-        kit.Mistake(
-            "Every block deals the cells of block 0: a block's own cells begin at "
-            "blockIdx.x * 256.",
-            first_block_alone,
-        ),
-        kit.Mistake(
-            "A step is written into the kernel: it is an argument.",
-            when=lambda case, got, want: np.isfinite(got).all() and case["step"] != 3,
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "race",
-            "A thread reads a cell that another one has written, and nothing says that it was "
-            "written already: a __syncthreads() belongs between filling and reading.",
-            when=lambda found: found.array != "P",
-        ),
-        kit.FindingHint(
-            "uninitialised",
-            "A cell is read before a thread has filled it: all 256 cells must be filled, and a "
-            "__syncthreads() belongs between filling and reading.",
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "Of N and P a block has the cells from blockIdx.x * 256 to blockIdx.x * 256 + 255. In "
-            "shared memory they have the numbers 0 to 255, whatever block it is.",
-        ),
-    ),
     hints=(
         "An array `__shared__ float cells[256];` belongs to all threads of a block. Let thread t "
         "fill cells[t].",

@@ -7,13 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import (
-    AXES_EXCHANGED,
-    over_image,
-    puzzle,
-    reached_by_exchanged_axes,
-    sectors_per_request,
-)
+from helpers.exercises.puzzles import over_image, puzzle, sectors_per_request
 
 ACROSS = (
     "A warp is 32 threads with neighbouring threadIdx.x. Let x, the column, come from threadIdx.x: "
@@ -34,25 +28,10 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     yield case(kit.cells(rng, kit.MANY_ROWS))
 
 
-def axes_exchanged(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if .x counts rows and .y columns; None where that makes no
-    difference.
-    """
-    height = len(case["N"])
-    reached = reached_by_exchanged_axes(case, *case["N"].shape)
-    if reached is None:
-        return None
-    rows, columns = reached
-    flipped = case["P"].copy()
-    flipped[max(height - rows, 0) :, :columns] = case["N"][::-1][max(height - rows, 0) :, :columns]
-    return flipped
-
-
 EXERCISE = puzzle(
     "flip_rows",
     3,
     "Two axes: an image upside down",
-    task="row height - 1 - y of P must be row y of N",
     cases=cases,
     small=lambda rng: (case(kit.cells(rng, shape)) for shape in ((2, 3), (9, 34))),
     reference=lambda case: case["N"][::-1],
@@ -65,30 +44,6 @@ EXERCISE = puzzle(
     ),
     most_of_a_block=lambda case: 256,
     timed=lambda rng: case(kit.cells(rng, (4_096, 4_096))),
-    mistakes=(
-        kit.Mistake(AXES_EXCHANGED, axes_exchanged),
-        kit.Mistake("The image is copied: row y must become row height - 1 - y.", lambda c: c["N"]),
-        kit.Mistake(
-            "Left and right are exchanged, not top and bottom: the row changes, the column stays.",
-            lambda c: c["N"][:, ::-1],
-        ),
-        kit.Mistake(
-            "It is turned by half a turn: only the row changes, the column stays.",
-            lambda c: c["N"][::-1, ::-1],
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "Two guards are needed, x < width and y < height. The last row has the number "
-            "height - 1.",
-        ),
-        kit.FindingHint(
-            "race",
-            "Two threads write one cell. A step to the next row is `width` cells long, and without "
-            "x < width a thread goes on in the next row.",
-        ),
-    ),
     hints=(
         "There are two numbers for a thread now: threadIdx.x with blockIdx.x and blockDim.x, and "
         "the same with .y.",

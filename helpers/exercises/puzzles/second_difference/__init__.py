@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import as_blocks, lanes_of, over_line, puzzle, sizes_of
+from helpers.exercises.puzzles import lanes_of, over_line, puzzle, sizes_of
 
 BLOCK = 128
 
@@ -25,27 +24,16 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     yield case(kit.cells(rng, kit.MANY))
 
 
-def differences(case: kit.Case, mode: Any = "constant") -> np.ndarray:
-    """Return the second differences, N continued as NumPy's pad does by that mode."""
-    wide = np.pad(case["N"], 1, mode=mode)
+def differences(case: kit.Case) -> np.ndarray:
+    """Return the second differences, N continued by 0."""
+    wide = np.pad(case["N"], 1)
     return wide[:-2] - 2 * wide[1:-1] + wide[2:]
-
-
-def halo_left_out(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the neighbours' cells count as 0 in each block."""
-
-    def change(rows: np.ndarray) -> np.ndarray:
-        wide = np.pad(rows, ((0, 0), (1, 1)))
-        return wide[:, :-2] - 2 * wide[:, 1:-1] + wide[:, 2:]
-
-    return as_blocks(case["N"], case["block"], change)
 
 
 EXERCISE = puzzle(
     "second_difference",
     6,
     "Stencil: a tile with its halo",
-    task="P[i] must be N[i - 1] - 2 * N[i] + N[i + 1], with 0 outside N",
     cases=cases,
     small=lambda rng: (case(kit.cells(rng, n)) for n in (3, 20, 131)),
     reference=differences,
@@ -69,48 +57,6 @@ EXERCISE = puzzle(
     ),
     most_of_a_block=lambda case: case["block"],
     timed=lambda rng: case(kit.cells(rng, 10_000_000)),
-    mistakes=(
-        kit.Mistake(
-            "At the borders of the blocks the neighbour's cell counts as 0: the tile needs a halo, "
-            "one cell of the block before it and one of the block behind it.",
-            halo_left_out,
-        ),
-        kit.Mistake(
-            "The edge cell is repeated outside N. Here cells outside N count as 0.",
-            lambda case: differences(case, "edge"),
-        ),
-        kit.Mistake(
-            "The sign is turned around: N[i - 1] - 2 N[i] + N[i + 1].",
-            lambda case: -differences(case),
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "Thread 0 of block 0 has no cell before it, and the last output none behind it: ask "
-            "before you load, and put 0 there.",
-            when=lambda found: found.array == "N",
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "The tile has 128 cells and one more at each side: 130, with the numbers 0 to 129.",
-            when=lambda found: found.array != "P",
-        ),
-        kit.FindingHint(
-            "out-of-bounds", "The last block has more threads than outputs: if (i < n)."
-        ),
-        kit.FindingHint(
-            "race",
-            "A thread reads a neighbour's cell that may not be there yet: a __syncthreads() "
-            "belongs between filling the tile and reading it.",
-            when=lambda found: found.array != "P",
-        ),
-        kit.FindingHint(
-            "uninitialised",
-            "A cell of the tile was never filled: is it the halo, tile[0] or tile[129], or a cell "
-            "behind the end of N?",
-        ),
-    ),
     hints=(
         "Block 1 makes outputs 128 to 255. Which cells of N does it need? (130 of them.)",
         "Let tile[s] be cell 128 * blockIdx.x - 1 + s. Each thread fills tile[t + 1]; one fills "

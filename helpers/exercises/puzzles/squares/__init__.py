@@ -22,17 +22,12 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         yield case(kit.cells(rng, n))
 
 
-def same(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether all values of a result are one number."""
-    return bool(np.isfinite(got).all() and np.unique(got).size == 1)
-
-
 EXERCISE = puzzle(
     "squares",
     1,
     "Map: each thread its own number",
-    task="P[i] must be N[i] * N[i]",
     cases=cases,
+    small=lambda rng: (case(kit.cells(rng, n)) for n in (2, 33)),
     reference=lambda case: case["N"] * case["N"],
     example=case(np.array([3, 1, 4, 1.5, 9, 2], np.float32)),
     follow=(2,),
@@ -46,30 +41,6 @@ EXERCISE = puzzle(
         ),
     ),
     most_of_a_block=lambda case: case.count,
-    mistakes=(
-        kit.Mistake(
-            "The numbers are copied, not squared: multiply N[i] by itself.", lambda c: c["N"]
-        ),
-        kit.Mistake("The numbers are doubled, not squared.", lambda c: 2 * c["N"]),
-        kit.Mistake(
-            "Only the first number is right: each thread takes its own, threadIdx.x.",
-            lambda c: np.where(np.arange(c.count) == 0, c["N"] ** 2, c["P"]),
-        ),
-        kit.Mistake(
-            "All values are the same: each thread must read its own number, N[threadIdx.x].",
-            when=same,
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "There are as many threads as numbers, and they count from 0: thread i takes N[i].",
-        ),
-        kit.FindingHint(
-            "race",
-            "Several threads write the same cell: thread i writes P[i], and i is threadIdx.x.",
-        ),
-    ),
     hints=(
         "Who am I? threadIdx.x is this thread's number in its block, from 0 on.",
         "The thread with number i reads N[i] and writes P[i]. No loop is needed.",

@@ -7,12 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import (
-    AXES_EXCHANGED,
-    puzzle,
-    reached_by_exchanged_axes,
-    sectors_per_request,
-)
+from helpers.exercises.puzzles import puzzle, sectors_per_request
 from helpers.quantities import quantity
 
 BROADCAST = (
@@ -59,38 +54,10 @@ def tabled(case: kit.Case) -> np.ndarray:
     return T
 
 
-def without_pitch(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the rows follow each other closely."""
-    T = case["T"].copy()
-    close = (case["column"][:, None] + case["row"]).ravel()
-    T.reshape(-1)[: close.size] = close
-    return T
-
-
-def axes_exchanged(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if .x counts rows and .y columns; None where that makes no
-    difference.
-    """
-    reached = reached_by_exchanged_axes(case, case["column"].size, case["row"].size)
-    if reached is None:
-        return None
-    T, (rows, columns) = case["T"].copy(), reached
-    columns = min(columns, case["row"].size)
-    T[:rows, :columns] = tabled(case)[:rows, :columns]
-    return T
-
-
-def padding_written(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether only cells of the padding are wrong."""
-    width = case["row"].size
-    return bool((got == want)[:, :width].all() and (got != want)[:, width:].any())
-
-
 EXERCISE = puzzle(
     "sum_table",
     4,
     "Broadcast: a column and a row make a table",
-    task="T[y * pitch + x] must be column[y] + row[x]",
     cases=cases,
     small=lambda rng: (drawn(rng, *shape) for shape in ((2, 3, 2), (9, 33, 1))),
     reference=tabled,
@@ -110,40 +77,6 @@ EXERCISE = puzzle(
     ),
     most_of_a_block=lambda case: 256,
     timed=lambda rng: drawn(rng, 4_096, 4_000, 96),
-    mistakes=(
-        kit.Mistake(AXES_EXCHANGED, axes_exchanged),
-        kit.Mistake(
-            "The rows follow each other closely. The stride from one row to the next is `pitch`, "
-            "not `width`.",
-            without_pitch,
-        ),
-        kit.Mistake(
-            "The table is right, but the padding is written, too: the guard for x is x < width.",
-            when=padding_written,
-        ),
-        kit.Mistake(
-            "The first column is all that is right: row[x] belongs to column x, not row[0].",
-            lambda c: np.where(
-                np.arange(c["T"].shape[1]) < c["row"].size,
-                c["column"][:, None] + c["row"][0],
-                c["T"],
-            ),
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "`column` has a number for each row, column[y]; `row` has one for each column, row[x]. "
-            "The guards are x < width and y < height.",
-            when=lambda found: found.array in ("column", "row") and "reads" in found.message,
-        ),
-        kit.FindingHint("out-of-bounds", "Two guards are needed, x < width and y < height."),
-        kit.FindingHint(
-            "race",
-            "Two threads write one cell: the stride from one row to the next is `pitch`, and "
-            "x < width keeps a thread in its row.",
-        ),
-    ),
     hints=(
         "As in the puzzle before: x from the .x of thread and block, y from the .y, and a guard "
         "for each.",

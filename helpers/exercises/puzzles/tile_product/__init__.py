@@ -41,52 +41,24 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     yield kit.without_budgets(drawn(rng, 1_200, 3, 60))
 
 
-def product(case: kit.Case, of: int = 0) -> np.ndarray:
-    """Return a B, of the first `of` terms (0: of all)."""
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield one tile, two along each axis, and many terms."""
+    for sizes in ((2, 3, 2), (2, 3, 18), (17, 3, 2), (3, 18, 2), (2, 3, 70)):
+        yield drawn(rng, *sizes)
+
+
+def product(case: kit.Case) -> np.ndarray:
+    """Return A B."""
     A, B = (case[name].astype(np.float64) for name in ("A", "B"))
-    return A[:, : of or A.shape[1]] @ B[: of or A.shape[1]]
-
-
-def whole_tiles(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the terms behind the last whole tile are left out."""
-    terms = case["A"].shape[1] // case["tile"] * case["tile"]
-    return product(case, terms) if terms else np.zeros(case["C"].shape)
-
-
-def tiles_turned(case: kit.Case) -> np.ndarray:
-    """Return what comes out if each tile of B is read along its rows, not down its columns."""
-    A, B, b = case["A"].astype(np.float64), case["B"].astype(np.float64), case["tile"]
-    inner, cols = (-size % b for size in B.shape)
-    B = np.pad(B, ((0, inner), (0, cols)))
-    tiles = B.reshape(B.shape[0] // b, b, -1, b).transpose(0, 3, 2, 1)
-    return (np.pad(A, ((0, 0), (0, inner))) @ tiles.reshape(B.shape))[:, : case["B"].shape[1]]
-
-
-def last_tile(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the sum begins again with each tile."""
-    terms = (case["A"].shape[1] - 1) // case["tile"] * case["tile"]
-    return product(case) - product(case, terms) if terms else product(case)
-
-
-def blocks_exchanged(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if blockIdx.x counts rows of tiles and .y columns; None where that
-    makes no difference.
-    """
-    across, down = (extent * case["tile"] for extent in case.steps[0].grid[:2])
-    if across == down:
-        return None
-    made = np.full(case["C"].shape, np.nan)
-    made[:across, :down] = product(case)[:across, :down]
-    return made
+    return A @ B
 
 
 EXERCISE = puzzle(
     "tile_product",
     12,
     "Tiles of two matrices: a small product",
-    task="C[r][c] must be the sum over k of A[r][k] * B[k][c]",
     cases=cases,
-    small=lambda rng: (drawn(rng, *shape) for shape in ((2, 3, 2), (2, 3, 18), (17, 18, 2))),
+    small=small,
     reference=product,
     example=case(
         np.array([[1, 2, 3], [4, 5, 6]], np.float32),
@@ -144,70 +116,6 @@ EXERCISE = puzzle(
     ),
     most_of_a_block=lambda case: case["tile"] ** 2,
     timed=lambda rng: drawn(rng, 1_024, 1_024, 1_024),
-    mistakes=(
-        kit.Mistake(
-            "Only a product of many terms is wrong: the loop goes on while first < inner.",
-            when=lambda case, got, want: case["A"].shape[1] > 100,
-        ),
-        kit.Mistake(
-            "The terms behind the last whole tile of 16 are missing: the loop goes on while "
-            "first < inner, and what lies behind counts as 0.",
-            whole_tiles,
-        ),
-        kit.Mistake(
-            "Only the terms of the last tile are in the sum: it begins with 0 once, before the "
-            "turns.",
-            last_tile,
-        ),
-        kit.Mistake(
-            "Whole tiles of C have no thread: the row r comes from blockIdx.y, the column c from "
-            "blockIdx.x.",
-            blocks_exchanged,
-        ),
-        kit.Mistake(
-            "Only the first tile's 16 terms are in the sum.",
-            lambda case: product(case, min(case["tile"], case["A"].shape[1])),
-        ),
-        kit.Mistake(
-            "The last of the 16 terms of each tile is missing: k runs from 0 to 15.",
-            lambda case: (
-                product(case)
-                - case["A"][:, TILE - 1 :: TILE].astype(np.float64) @ case["B"][TILE - 1 :: TILE]
-            ),
-        ),
-        kit.Mistake(
-            "C is stored with rows and columns exchanged: C[r * cols + c].",
-            lambda case: product(case).T.reshape(case["C"].shape),
-        ),
-        kit.Mistake(
-            "The tile of B is read along its rows. The sum over k goes down a column of B: "
-            "b[k][x].",
-            tiles_turned,
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "Rows, columns and inner need not be multiples of 16: ask before you load (a cell "
-            "outside counts as 0), and before you store. A row of A has `inner` cells, one of B "
-            "and of C `cols`.",
-        ),
-        kit.FindingHint(
-            "race",
-            "Two threads write one cell of C. A row of C has cols cells, and a thread beyond the "
-            "last column must not store.",
-            when=lambda found: found.array == "C",
-        ),
-        kit.FindingHint(
-            "race",
-            "Each turn has two barriers: one between filling the tiles and reading them, one "
-            "between reading them and filling them again.",
-        ),
-        kit.FindingHint(
-            "uninitialised",
-            "A cell of a tile is read that no thread filled: outside of A and B it must be 0.",
-        ),
-    ),
     hints=(
         "Thread (x, y) of the block makes C[r][c]. It needs row r of A and column c of B: take 16 "
         "values of k at a time.",

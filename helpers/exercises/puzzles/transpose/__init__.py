@@ -34,7 +34,6 @@ EXERCISE = puzzle(
     "transpose",
     7,
     "Transpose: rows in, rows out, and no bank conflict",
-    task="P[x * height + y] must be N[y * width + x]",
     cases=cases,
     small=lambda rng: (case(kit.cells(rng, shape)) for shape in ((2, 3), (3, 34), (34, 3))),
     reference=lambda case: case["N"].T,
@@ -56,42 +55,6 @@ EXERCISE = puzzle(
     ),
     most_of_a_block=lambda case: case["block"] ** 2,
     timed=lambda rng: case(kit.cells(rng, (4_096, 4_096))),
-    mistakes=(
-        kit.Mistake(
-            "The cells are copied in their order. P[x * height + y] is N[y * width + x].",
-            lambda case: case["N"].reshape(case["P"].shape),
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "N has height rows of width cells: N[y * width + x], if x < width and y < height.",
-            when=lambda found: found.array == "N",
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "P has width rows of height cells: one row is `height` cells behind the row before. "
-            "For the store the guards change places, too: its column must be below height, its row "
-            "below width.",
-        ),
-        kit.FindingHint(
-            "race",
-            "A cell of the tile is read that another thread fills: a __syncthreads() belongs "
-            "between filling the tile and reading it.",
-            when=lambda found: found.array not in ("P", "N"),
-        ),
-        kit.FindingHint(
-            "race",
-            "Two threads write one cell of P: a row of P has height cells, and the .x and .y of "
-            "blockIdx change places for the store.",
-        ),
-        kit.FindingHint(
-            "uninitialised",
-            "A cell of the tile is read that no thread filled. For the store three things change "
-            "places: the .x and .y of blockIdx, the two indices of the tile, and the guards "
-            "(column < height, row < width).",
-        ),
-    ),
     hints=(
         "A direct copy is coalesced on one side only. Which side, and how many sectors does a "
         "request need on the other one? Draw the accesses of your kernel.",

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from helpers import reference
 from helpers.exercises import indices, kit, layers
 from helpers.exercises.reductions import LAB
 from helpers.limits import ConvShape
 
 OUTPUTS = 8  # of a block: one a warp
+SMALL = ConvShape(1, 1, 1, 3, 4, 2), ConvShape(1, 5, 2, 5, 6, 3), ConvShape(2, 2, 1, 8, 9, 7)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -40,25 +39,6 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case
     return replace(case, arrays={**case.arrays, "y": np.zeros(shape.y_shape, np.float32)})
 
 
-def of_lanes(kept: Callable[[np.ndarray], Any]) -> Callable[[kit.Case], np.ndarray | None]:
-    """Return a function of a case: what comes out of the taps of some lanes. kept: which of the
-    lanes' numbers they are.
-    """
-    return layers.weighted(lambda case, weight: kept(weight.tap % 32))
-
-
-def repeated_weights(case: kit.Case) -> np.ndarray:
-    """Return what comes out if a lane has one weight for all its taps: that of tap `lane`."""
-    filter = case["filter"].reshape(len(case["filter"]), -1)
-    filter = filter[:, np.arange(filter.shape[1]) % 32]
-    return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
-
-
-def in_rows_of_image(s: ConvShape, b: Any, c: Any, h: Any, w: Any, p: Any, q: Any) -> Any:
-    """Return the index of a cell if output i stands in row i / W and column i % W."""
-    return ((b * s.C + c) * s.H + p) * s.W + q + h * s.out_w + w
-
-
 EXERCISE = kit.Exercise(
     name="taps_split",
     lab=LAB,
@@ -66,6 +46,7 @@ EXERCISE = kit.Exercise(
     title="Add up a warp's sums by shuffles",
     timed=layer,
     cases=cases,
+    small=lambda rng: (layer(rng, shape) for shape in SMALL),
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
@@ -111,78 +92,7 @@ EXERCISE = kit.Exercise(
         kit.none_of("local", what="accesses to local memory"),
     ),
     most_of_a_block=lambda case: OUTPUTS,
-    mistakes=(
-        kit.Mistake(
-            "Only lane 0's own taps are in the sum: what the other lanes have is not added.",
-            gives=of_lanes(lambda lane: lane == 0),
-        ),
-        kit.Mistake(
-            "Lane 0 adds its own sum to itself: __shfl_up_sync() reads the lane `half` before, and "
-            "lane 0 has no lane before it.",
-            gives=of_lanes(lambda lane: 32 * (lane == 0)),
-        ),
-        kit.Mistake(
-            "Half of the lanes are missing: the first shuffle reaches 16 lanes far.",
-            gives=of_lanes(lambda lane: lane < 16),
-        ),
-        kit.Mistake(
-            "Every second lane is missing: the last shuffle must read the next lane.",
-            gives=of_lanes(lambda lane: lane % 2 == 0),
-        ),
-        kit.Mistake(
-            "Each output is twice what it should be: __shfl_down_sync(.., 32) gives a lane its own "
-            "sum. The first step reaches 16 lanes far.",
-            gives=lambda case: 2 * layers.convolved(case),
-        ),
-        kit.Mistake(
-            "Only the taps of lane 31 are in the sum: add what a shuffle brings, and do not put it "
-            "in the place of `sum`.",
-            gives=of_lanes(lambda lane: lane == 31),
-        ),
-        kit.Mistake(
-            "The whole sum is in lane 0: after __shfl_down_sync() lane 31 has its own sum alone, "
-            "many times.",
-            gives=of_lanes(lambda lane: 32 * (lane == 31)),
-        ),
-        kit.Mistake(
-            "Two lanes add the same tap: a warp has 32 lanes, so a lane's next tap is 32 further "
-            "on.",
-            gives=layers.weighted(lambda case, weight: 1 + (weight.tap >= 16)),
-        ),
-        kit.Mistake(
-            "A lane multiplies all its taps by one weight: tap t has weight t of the map.",
-            gives=repeated_weights,
-        ),
-        kit.Mistake(
-            "Outputs are counted in rows of out_w, and not of W: output i is in row i / out_w and "
-            "column i % out_w.",
-            gives=indices.indexed(cell=in_rows_of_image),
-        ),
-        *indices.WRONG_INDICES,
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "That cell is not in x. How many taps has a channel, and how many has a row of the "
-            "filter? And how many outputs are in a row?",
-            when=lambda found: found.array == "x",
-        ),
-        kit.FindingHint(
-            "shuffle",
-            "A shuffle needs all lanes of its mask: call it outside of any branch that parts the "
-            "warp.",
-        ),
-        kit.FindingHint(
-            "mask",
-            "A shuffle needs all lanes of its mask: call it outside of any branch that parts the "
-            "warp.",
-        ),
-        kit.FindingHint(
-            "race",
-            "Several lanes store the same output, and which comes last is open: let one lane "
-            "store, after the sum is whole.",
-        ),
-    ),
+    mistakes=indices.WRONG_INDICES,
     hints=(
         "Tap t belongs to channel t / (K * K), row t / K % K and column t % K of the filter. "
         "Output i stands in row i / out_w and column i % out_w.",

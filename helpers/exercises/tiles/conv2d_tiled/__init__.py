@@ -6,13 +6,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers, tiles
+from helpers.exercises import indices, kit, layers, tiles
+from helpers.limits import ConvShape
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield each of the lab's shapes, a block for a tile of one map."""
     for shape in tiles.shapes(rng):
         yield tiles.layer(rng, shape)
+
+
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield a part of a tile, and four ragged tiles."""
+    yield tiles.layer(rng, ConvShape(1, 2, 1, 5, 6, 2))
+    yield tiles.layer(rng, ConvShape(1, 2, 1, 18, 19, 2))
 
 
 EXERCISE = kit.Exercise(
@@ -22,6 +29,7 @@ EXERCISE = kit.Exercise(
     points=4,
     timed=tiles.layer,
     cases=cases,
+    small=small,
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
@@ -38,8 +46,7 @@ EXERCISE = kit.Exercise(
         *tiles.USUAL,
     ),
     most_of_a_block=lambda case: tiles.TILE**2,
-    mistakes=tiles.MISTAKES,
-    findings=tiles.FINDINGS,
+    mistakes=indices.WRONG_INDICES,
     hints=(
         "Gap 1: thread (0, 0) loads the cells (0, 0), (0, 16), (16, 0) and (16, 16) of the tile. "
         "Which ones does the thread with threadIdx.x = 7 and threadIdx.y = 3 load? Two loops, one "

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import layers, tiles
-from helpers.exercises.kit import Budget, Case, Exercise, FindingHint, Mistake
+from helpers.exercises import indices, layers, tiles
+from helpers.exercises.kit import Budget, Case, Exercise
 from helpers.limits import ConvShape
 
 MAPS, FEWER = 4, 2  # of a thread; FEWER: in one case, because the lab tries several numbers
@@ -20,17 +20,26 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """
     for shape in tiles.shapes(rng):
         yield layer(rng, shape)
-    # The weights fill the symbol, and the last thread has a map that does not exist.
-    shape = ConvShape(1, 2, 5, 20, 23, 3)
+    yield of_fewer(rng, ConvShape(1, 2, 5, 20, 23, 3))
+
+
+def small(rng: np.random.Generator) -> Iterator[Case]:
+    """Yield a part of a tile for six maps, four ragged tiles for five, and tiles for two maps."""
+    yield layer(rng, ConvShape(1, 1, 6, 4, 5, 2))
+    yield layer(rng, ConvShape(1, 2, 5, 18, 19, 2))
+    yield of_fewer(rng, ConvShape(1, 1, 3, 4, 5, 2))
+
+
+def of_fewer(rng: np.random.Generator, shape: ConvShape) -> Case:
+    """Return a layer in tiles for two maps, whose weights fill the symbol."""
     words = shape.M * shape.C * shape.K**2
     fewer = tiles.layer(rng, shape, FEWER, words)
     options = f"-DMAPS={FEWER}", f"-DFILTER_WORDS={words}"
-    yield dataclasses.replace(
-        fewer, title=f"{fewer.title}, MAPS = {FEWER}", options=options, budgeted=False
-    )
+    title = f"{fewer.title}, MAPS = {FEWER}"
+    return dataclasses.replace(fewer, title=title, options=options, budgeted=False)
 
 
-def layer(rng: np.random.Generator, shape=tiles.LARGE) -> Case:
+def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
     """Return a layer, by default a large one; a block has a tile for four maps."""
     return tiles.layer(rng, shape, MAPS)
 
@@ -43,6 +52,7 @@ EXERCISE = Exercise(
     points=4,
     timed=layer,
     cases=cases,
+    small=small,
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
@@ -60,52 +70,7 @@ EXERCISE = Exercise(
         *tiles.USUAL,
     ),
     most_of_a_block=lambda case: MAPS * tiles.TILE**2,
-    mistakes=(
-        Mistake(
-            "All maps of a thread have the weights of its first one: map m changes with o.",
-            gives=layers.taken(maps=lambda case, m: m // case["maps"] * case["maps"]),
-        ),
-        Mistake(
-            "Every block has the weights of the first maps: its maps begin at `first`.",
-            gives=layers.taken(maps=lambda case, m: m % case["maps"]),
-        ),
-        Mistake(
-            "The maps of a block begin at `first`, which is blockIdx.y * MAPS, and not at "
-            "blockIdx.y.",
-            gives=layers.taken(maps=lambda case, m: m // case["maps"] + m % case["maps"]),
-        ),
-        Mistake(
-            "Map 3 is not the last one of every layer: there are M maps, so the last one is M - 1.",
-            gives=layers.taken(maps=lambda case, m: np.minimum(m, 3)),
-        ),
-        *tiles.MISTAKES,
-    ),
-    findings=(
-        FindingHint(
-            "out-of-bounds",
-            "A thread has MAPS sums, and MAPS is not always 4: let the loops over o end there.",
-            when=lambda found: found.array == "sum",
-        ),
-        FindingHint(
-            "out-of-bounds",
-            "The last block may have fewer maps than MAPS: a weight of a map that does not exist "
-            "lies behind the symbol. Take that of map min(first + o, M - 1).",
-            when=lambda found: found.array == "filter",
-        ),
-        *tiles.FINDINGS,
-        FindingHint(
-            "out-of-bounds",
-            "Only a thread with an output (h < out_h and w < out_w) stores, and the last block may "
-            "have fewer maps than MAPS: store sum[o] only if first + o < M.",
-            when=lambda found: found.array == "y",
-        ),
-        FindingHint(
-            "race",
-            "Two threads store the same output. sum[o] belongs to map first + o, and only a "
-            "thread with an output (h < out_h and w < out_w) stores.",
-            when=lambda found: found.array == "y",
-        ),
-    ),
+    mistakes=indices.WRONG_INDICES,
     hints=(
         "`const float cell = ...` reads the cell of the tile into a register. How many products "
         "does a thread make of it?",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helpers.exercises import kit, layers, unrolling
+from helpers.exercises import indices, kit, layers, unrolling
 
 EXERCISE = kit.Exercise(
     name="conv2d_unrolled",
@@ -12,6 +12,7 @@ EXERCISE = kit.Exercise(
     points=3,
     timed=unrolling.layer,
     cases=unrolling.cases,
+    small=unrolling.small,
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
@@ -22,8 +23,7 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: unrolling.TILE**2,
-    mistakes=unrolling.MISTAKES,
-    findings=unrolling.FINDINGS,
+    mistakes=indices.WRONG_INDICES,
     hints=(
         "Two loops, one in the other: p and q from 0, as long as they are below FILTER_WIDTH. Put "
         "#pragma unroll into a line of its own above each of them.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helpers.exercises import kit, layers, unrolling
+from helpers.exercises import indices, kit, layers, unrolling
 
 EXERCISE = kit.Exercise(
     name="sum_in_y",
@@ -12,6 +12,7 @@ EXERCISE = kit.Exercise(
     points=3,
     timed=unrolling.layer,
     cases=unrolling.cases,
+    small=unrolling.small,
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
@@ -28,8 +29,7 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: unrolling.TILE**2,
-    mistakes=unrolling.MISTAKES,
-    findings=unrolling.FINDINGS,
+    mistakes=indices.WRONG_INDICES,
     hints=(
         "The second gap is the line of step 2, with *sum in place of sum.",
         "The promise is one word, __restrict__. It stands in the list of parameters, between the * "

@@ -1,0 +1,17 @@
+"""Answers to tile_order, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("bands, with min"),
+    right("the band's number and a remainder", "right_remainder.cu"),
+    right("a function of its own, as in the kernels of the ladder", "right_function.cu"),
+)
+
+WRONG = (
+    wrong("the stub", "order", file="stub.cu", status="not_begun"),
+    wrong("one block for all tiles", "blockidx", file="wrong_one_block.cu", status="budget"),
+    wrong("one lane stores for all", "threadidx", file="wrong_one_lane.cu", status="budget"),
+)
