@@ -19,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from helpers.course import wire
+from helpers.course import texts, wire
 from helpers.exercises.cases import Case, Step
 from helpers.exercises.outcome import COUNTERS, Counts, Outcome, Spread, Traffic
 from helpers.simulator import Finding
 
 STOPPED = ("", "finding", "time", "refused")
 _LONGEST = {"said": 5_000, "printed": 20_000}  # characters
+_LONGEST_LINE = 500  # characters of a line of a story
 _NAME = 100  # characters of a parameter's name
 _MOST_FINDINGS, _MOST_ROWS = 100, 10_000
 _PLAIN = ("stopped", "said", "printed", "lines", "misplaced", "beside")
@@ -36,8 +37,16 @@ _CASE = ("title", "outputs", "budgeted", "within", "options", "architecture")
 # Jobs
 
 
-def job(text: str, cases: Sequence[Case], how: Mapping[str, Any]) -> bytes:
-    """Return what the box gets. how: arguments of `outcome.run`, or those of `outcome.checked`."""
+def job(
+    text: str,
+    cases: Sequence[Case],
+    how: Mapping[str, Any],
+    wants: Sequence[Mapping[str, np.ndarray]] = (),
+) -> bytes:
+    """Return what the box gets. how: arguments of `outcome.run`, or those of `outcome.checked`, or
+    "explain" with what `kernel_job` says; wants: for that the right outputs of each case, which
+    anybody may know.
+    """
     arrays: list[np.ndarray] = []
     plain = []
     for case in cases:
@@ -59,8 +68,11 @@ def job(text: str, cases: Sequence[Case], how: Mapping[str, Any]) -> bytes:
             )
         about = {name: getattr(case, name) for name in _CASE}
         plain.append({**about, "arrays": list(case.arrays), "steps": steps})
+    for want in wants:
+        arrays += want.values()
     shapes = [[a.dtype.str, list(a.shape)] for a in arrays]
-    return wire.pack({"text": text, "cases": plain, "arrays": shapes, "how": dict(how)}, arrays)
+    content = {"text": text, "cases": plain, "arrays": shapes, "how": dict(how)}
+    return wire.pack({**content, "wants": [list(one) for one in wants]}, arrays)
 
 
 def work(message: bytes) -> tuple[str, list[Case], dict[str, Any]]:
@@ -80,7 +92,8 @@ def work(message: bytes) -> tuple[str, list[Case], dict[str, Any]]:
         about = {name: one[name] for name in _CASE}
         about |= {name: tuple(one[name]) for name in ("outputs", "options")}
         cases.append(Case(arrays=arrays, steps=tuple(steps), **about))
-    return job["text"], cases, job["how"]
+    wants = [{name: next(stored) for name in names} for names in job["wants"]]
+    return job["text"], cases, job["how"] | ({"wants": wants} if wants else {})
 
 
 # --------------------------------------------------------------------------------------------------
@@ -101,6 +114,15 @@ def answer(cases: Sequence[Case], outcomes: Sequence[Outcome]) -> bytes:
     ran = zip(cases, outcomes, strict=False)
     arrays = [one.arrays[name] for case, one in ran for name in case.outputs]
     return wire.pack({"outcomes": notes}, arrays)
+
+
+def told(message: bytes) -> tuple[str, ...]:
+    """Return the lines of a story in an answer: at most 3, () where there is none."""
+    notes, _ = wire.content(message)
+    lines = notes.get("told")
+    if not isinstance(lines, list):
+        return ()
+    return tuple(texts.line(str(one))[:_LONGEST_LINE] for one in lines[:3])
 
 
 def expected(cases: Sequence[Case]) -> list[tuple[np.dtype, tuple[int, ...]]]:

@@ -8,6 +8,7 @@ never has a reference, an expected output, or the seed.
 
 from __future__ import annotations
 
+import logging
 import platform
 import time
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from helpers.bench.cost import cycles
 from helpers.course import codec, policy, python_answers, texts, wire
 from helpers.course.box import Benches, Ended
 from helpers.course.grades import SENTENCES, Graded, not_begun, unreadable, without_run
-from helpers.exercises import gate
+from helpers.exercises import gate, stories
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.outcome import Outcome
@@ -88,6 +89,7 @@ def _judged(name: str, text: str, seed: int, benches: Benches) -> tuple[Graded, 
             fitted = exercise.fit_all(kernel_cells.head(text), exercise.small_cases)
             small = _outcomes_of_each(exercise, text, fitted, benches)
             found = replace(found, verdict=exercise.recognised(found.verdict, small))
+        found = replace(found, verdict=_explained(exercise, text, found.verdict, benches))
         if outcomes and outcomes[-1].stopped != "time" and len(outcomes) < len(cases):
             outcomes += _outcomes_of_each(exercise, text, cases[len(outcomes) :], benches)
         found = replace(found, cases=_each(exercise, cases, outcomes, seed))
@@ -117,6 +119,28 @@ def _outcomes_of_each(
     if "outcomes" not in notes:
         return ()
     return codec.outcomes(texts.clean(notes)["outcomes"], cases, ended.answer, start, counted=False)
+
+
+def _explained(exercise: Exercise, text: str, verdict: Verdict, benches: Benches) -> Verdict:
+    """Return a verdict that tells what the threads did in a small case, in place of a guess; the
+    same one where that shows no cause, or fails. The box explains with the right values of the
+    small cases alone: they are the same for every seed, and the solution stays outside.
+    """
+    if not stories.is_to_explain(verdict):
+        return verdict
+    try:
+        tasks = list(stories.tasks(exercise, kernel_cells.head(text)))
+        how = {
+            "atol": [one.atol for one in tasks], "rtol": exercise.rtol, "limit_s": exercise.limit_s,
+        }  # fmt: skip
+        wants = [one.wants for one in tasks]
+        job = codec.job(text, [one.case for one in tasks], {"explain": how}, wants)
+        ended = benches.of("kernel").run(job, wire.size(()))
+        lines = codec.told(ended.answer) if ended.status == "done" else ()
+    except Exception:  # a fault of the explanation must not cost a verdict
+        logging.getLogger(__name__).exception("the explanation of %s failed", exercise.name)
+        return verdict
+    return stories.with_lines(verdict, lines) if lines else verdict
 
 
 def _each(

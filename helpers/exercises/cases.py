@@ -217,3 +217,8 @@ def warp_product(number: int, result: str, shape: tuple[int, int], **factors: np
 def ceil_div(n: int, by: int) -> int:
     """Return n / by, rounded up."""
     return -(-n // by)
+
+
+def real_pairs(a: np.ndarray) -> np.ndarray:
+    """Return complex numbers as pairs."""
+    return np.ascontiguousarray(a).view(a.real.dtype) if a.dtype.kind == "c" else a

@@ -21,8 +21,8 @@ from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.kernel_cells import KernelCell, is_cell
 
 if TYPE_CHECKING:
+    from helpers.exercises.explained import Told
     from helpers.exercises.on_bench import OnBench
-    from helpers.exercises.stories import Told
     from helpers.simulator.explain.pictures import Why
 
 
@@ -50,16 +50,16 @@ class Exercise(GradedExercise):
         """
         _stories.pop(self.name, None)
         _recognised.pop(self.name, None)
-        if verdict.status not in ("wrong", "finding", "time"):
-            return verdict
-        if not verdict.is_guess:
-            _recognised[self.name] = cell
-            return verdict
         from helpers.exercises import stories
+        from helpers.exercises.explained import NoStory
 
+        if not stories.is_to_explain(verdict):
+            if stories.is_explainable(verdict):
+                _recognised[self.name] = cell
+            return verdict
         try:
             told = stories.story_of(self, cell)
-        except stories.NoStory as error:
+        except NoStory as error:
             return stories.untold(verdict, f"{error}.")
         except Exception as error:  # a fault of ours must not cost a student the verdict
             logging.getLogger(__name__).exception("the explanation of %s failed", self.name)
@@ -80,14 +80,17 @@ class Exercise(GradedExercise):
                 f"there is no picture of {self.name}: check an answer first; a right one has none, "
                 "nor has one whose launches cannot be recorded"
             )
-        return _stories[self.name].picture()
+        from helpers.exercises import stories
+
+        return stories.picture_of(_stories[self.name])
 
     def _follow(self, cell: KernelCell) -> None:
         """Find the story of an answer whose mistake was recognised, so that the check needed none.
         """
         from helpers.exercises import stories
+        from helpers.exercises.explained import NoStory
 
-        with contextlib.suppress(stories.NoStory):
+        with contextlib.suppress(NoStory):
             told = stories.story_of(self, cell)
             if told is not None:
                 _stories[self.name] = told

@@ -23,11 +23,10 @@ from helpers.exercises import amounts, compiler_words, gate, mutants, work, wron
 from helpers.exercises import outcome as outcomes_of
 from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
 from helpers.exercises.budgets import Budget, no_doubles
-from helpers.exercises.cases import Case, distinct
+from helpers.exercises.cases import Case, distinct, real_pairs
 from helpers.exercises.mistakes import (
     Mistake,
     misplaced,
-    real_pairs,
     unwritten,
     wrapped_index,
 )

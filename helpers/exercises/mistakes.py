@@ -77,8 +77,3 @@ def unwritten(case: Case, name: str, got: np.ndarray, want: np.ndarray) -> np.nd
     if before.itemsize >= 4 and is_unwritten(before).all():
         return is_unwritten(got)
     return wrong & bool((got == before)[wrong].all())
-
-
-def real_pairs(a: np.ndarray) -> np.ndarray:
-    """Return complex numbers as pairs."""
-    return np.ascontiguousarray(a).view(a.real.dtype) if a.dtype.kind == "c" else a

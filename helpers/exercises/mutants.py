@@ -32,8 +32,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from helpers.exercises import folders
-from helpers.exercises.cases import Case, is_unwritten
-from helpers.exercises.mistakes import real_pairs
+from helpers.exercises.cases import Case, is_unwritten, real_pairs
 from helpers.exercises.outcome import Outcome
 from helpers.simulator import Finding
 

@@ -23,8 +23,7 @@ from helpers.bench.counts import Count, Counts
 from helpers.bench.sources import Kernel, KernelError
 from helpers.bench.task import Task, Watch
 from helpers.exercises.base import NOTEBOOK_SEED
-from helpers.exercises.cases import Case
-from helpers.exercises.mistakes import real_pairs
+from helpers.exercises.cases import Case, real_pairs
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Plan
 from helpers.quantities import quantity

@@ -9,8 +9,7 @@ import numpy as np
 
 from helpers import checking, kernel_cells
 from helpers.bench import timing
-from helpers.exercises.cases import Case
-from helpers.exercises.mistakes import real_pairs
+from helpers.exercises.cases import Case, real_pairs
 from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.programs import DeviceRun, Modules
 

@@ -12,8 +12,7 @@ from math import prod
 import numpy as np
 
 from helpers import checking
-from helpers.exercises.cases import Case
-from helpers.exercises.mistakes import real_pairs
+from helpers.exercises.cases import Case, real_pairs
 
 ENOUGH = 64  # values in which a pattern shows
 

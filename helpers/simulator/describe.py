@@ -120,6 +120,7 @@ class _Describer(BarrierWords, EndingWords):
             name, index,
             "warning" if self.raw.kind in _WARNINGS else "error", cause, self.other_line,
             self.raw.count, texts, self.missed_between() if kind == "race" else (),
+            self.thread_of_block(self.raw.other) if kind == "race" else None,
         )
 
     # ---- accesses ----

@@ -176,6 +176,13 @@ class FindingFacts:
         """Return whether only this is known of the other access: another block made it."""
         return other.block[0] == UNKNOWN
 
+    def thread_of_block(self, other: Place) -> tuple[int, int, int] | None:
+        """Return the thread of a place in the block of the access, None for any other place."""
+        if self.is_of_unknown_block(other) or other.thread == UNKNOWN:
+            return None
+        is_of_block = tuple(self.raw.here.block) == tuple(other.block)
+        return self.thread(other) if is_of_block else None
+
     def other_thread(self, other: Place, same_block: bool) -> str:
         if self.is_of_unknown_block(other):
             return "a thread of another block"

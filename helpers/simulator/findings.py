@@ -61,7 +61,8 @@ class Finding:
     what happened; cause: one sentence on the usual cause; line: of `file`, 0 if unknown; thread,
     block: (x, y, z); array, index: the element that the thread accessed (index: an int, or one int
     for each axis; None if there is no element); other_line: the line of the access or barrier that
-    collides with this one; count: how often the same instruction had this fault; missed_barriers:
+    collides with this one; other_thread: whose it is, of the same block, None if that is not
+    known; count: how often the same instruction had this fault; missed_barriers:
     the lines of the barriers between the accesses of a race that not all threads reach; values: by
     which index the threads came to the element, a line for each: "reads N[-1]: i - 1 = -1, with
     i = 0", if the launch was recorded (explain/finding_values.py).
@@ -81,6 +82,7 @@ class Finding:
     count: int = 1
     source_lines: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
     missed_barriers: tuple[int, ...] = field(default=(), repr=False, compare=False)
+    other_thread: tuple[int, int, int] | None = field(default=None, repr=False, compare=False)
     values: Sequence[str] = field(default=(), repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -113,7 +115,8 @@ class Finding:
 
     def to_dict(self) -> dict:
         values = {**asdict(self), "source_lines": dict(self.source_lines)}
-        del values["missed_barriers"]  # which serve to join the findings of a launch
+        # Which serve to join the findings of a launch, and to explain one.
+        del values["missed_barriers"], values["other_thread"]
         values["values"] = list(self.values)
         return values
 

@@ -27,6 +27,7 @@ import pytest
 from helpers import exercises
 from helpers.course import (
     box,
+    codec,
     decisions,
     export,
     gradebook,
@@ -304,6 +305,19 @@ def test_a_grader_gives_the_hint_of_a_mutant(name, edit, hint, level):
     """
     found = grade(level, exercises.find(name).solution.replace(*edit), name)
     assert found["status"] == "wrong" and found["hint"].startswith(hint)
+
+
+def test_a_grader_tells_what_the_threads_did(level, monkeypatch):
+    """No mutant does this. The box explains it, and a failing explanation costs no verdict."""
+    lazy = exercises.find(NAME).solution.replace("if (i < n)", "if (i < n && i != 1)")
+    found = grade(level, lazy)
+    assert found["status"] == "wrong"
+    assert found["hint"].startswith("No thread stores P[1]: line ")
+    assert "`i < n && i != 1` is false with i = 1" in found["hint"]
+    monkeypatch.setattr(codec, "told", lambda message: 1 // 0)
+    general = grade(level, lazy)
+    assert (general["status"], general["points"]) == (found["status"], found["points"])
+    assert general["messages"] == found["messages"] and "i != 1" not in general["hint"]
 
 
 def grade(level: str, text: str, name: str = NAME) -> dict:

@@ -173,19 +173,21 @@ def _conditions(translation: Translation, place: Place) -> list[tuple[int, int, 
     function = translation.function_at(place.pc)
     visible = {}
     for one in translation.variables_at(place.pc):
-        where = one.where
-        is_plain = isinstance(where, Register) and not where.is_address and one.register >= 0
+        where, register = one.where, one.register
+        for move in one.moves:
+            if move.begin <= place.pc < move.end:
+                where, register = move.where, move.register
+        is_plain = isinstance(where, Register) and not where.is_address and register >= 0
         if is_plain and isinstance(one.variable.kind, Number):
-            visible[one.variable.name] = one
+            visible[one.variable.name] = one.variable.kind, register
     for name, value in place.where.items():
         if name not in visible:
             raise ValueError(
                 f"{name!r} has no register of its own at line {translation.rows[place.pc].line}: a "
                 f"change can depend on {', '.join(visible) or 'no variable'} there"
             )
-        slot, nbytes = translation.slot_of(function, visible[name].register)
-        kind = visible[name].variable.kind
-        assert isinstance(kind, Number)
+        kind, register = visible[name]
+        slot, nbytes = translation.slot_of(function, register)
         data = np.array(value, kind.dtype).tobytes()
         bits = int.from_bytes(data, "little", signed=kind.dtype.kind == "i")
         found.append((slot, nbytes, bits & ((1 << 8 * max(nbytes, 1)) - 1)))

@@ -6,18 +6,27 @@ To follow every value of every thread takes long, and a story needs the formulas
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from .origins import Writer
 from .provenance import Provenance
 from .recording import Event
 from .tape import Tape
+from .translation import NotRecorded
 
 # Instructions in which the lanes of a warp exchange values: all of them are followed.
 _OF_WARPS = ("shfl", "mma", "wmma.mma", "movmatrix", "redux", "vote", "match")
-# Those whose accesses the record does not have: every thread is followed.
+# Those whose accesses the record does not have: every thread of the block is followed.
 _WITHOUT_ADDRESSES = ("cp.", "ldmatrix", "stmatrix", "wmma.load", "wmma.store")
+# Those that store where no address is on the record: every block is followed.
+_STORES_ANYWHERE = ("cp.", "wmma.store")
+
+MOST_FOLLOWED = 50_000  # instructions of lanes that are followed for the formulas of several cells
+MOST_OF_ONE = 150_000  # the same for one cell
 
 Lane = tuple[int, int]  # block and thread, by number
 
@@ -30,11 +39,21 @@ class Stored(NamedTuple):
     line: int
 
 
-class Loaded(NamedTuple):
-    """A load from an address."""
+class _Accesses(NamedTuple):
+    """Accesses to memory, one array for each of: address, place in the order of the launch, block
+    and thread by number, pc.
+    """
 
-    at: int
-    address: int
+    address: np.ndarray
+    at: np.ndarray
+    block: np.ndarray
+    thread: np.ndarray
+    pc: np.ndarray
+
+    def ordered(self, *keys: np.ndarray) -> _Accesses:
+        """Return them by the first key, then by the next one."""
+        order = np.lexsort(keys[::-1])
+        return _Accesses(*(one[order] for one in self))
 
 
 class Followed:
@@ -42,52 +61,174 @@ class Followed:
 
     def __init__(self, tape: Tape):
         self.tape = tape
+        self.is_followed = False
+        self._lanes_storing: dict[str, set[Lane]] = {}  # by array
+        translation = tape.recording.kernel.translation
+        assert translation is not None
+        self._rows = translation.rows
+
+    def _is_of(self, names: tuple[str, ...]) -> bool:
+        """Return whether the launch has run an instruction with one of these names."""
+        return any(self._rows[pc].operation.startswith(names) for pc in self._pcs)
+
+    def needs_formulas(self, array: str) -> bool:
+        """Return whether only the formulas know which thread stores which cell of an array, such as
+        of a fragment that goes there whole.
+        """
+        return self._stores_anywhere and not self.lanes_storing(array)
 
     @cached_property
-    def _accesses(self) -> tuple[dict[int, list[Stored]], dict[Lane, list[Loaded]], bool, bool]:
-        """The stores by address, the loads of each thread in order, whether warps exchange values,
-        and whether all accesses are here.
-        """
-        stores: dict[int, list[Stored]] = {}
-        loads: dict[Lane, list[Loaded]] = {}
-        exchanges, is_complete = False, True
-        for event in self.tape.events:
-            row = event.row
-            exchanges = exchanges or row.operation.startswith(_OF_WARPS)
-            is_complete = is_complete and not row.operation.startswith(_WITHOUT_ADDRESSES)
-            if event.addresses is None:
-                continue
-            is_store = row.operation == "st" or row.operation.startswith(("atom", "red"))
-            for lane, address in zip(event.lanes, event.addresses, strict=True):
-                key = event.block, event.warp * 32 + lane
-                for k in range(max(row.elements, 1)):
-                    place = address + k * row.bytes
-                    if is_store:
-                        one = Stored(event.number, key, row.line)
-                        stores.setdefault(place, []).append(one)
-                    if not is_store or row.operation != "st":
-                        loads.setdefault(key, []).append(Loaded(event.number, place))
-        return stores, loads, exchanges, is_complete
+    def _stores_anywhere(self) -> bool:
+        return self._is_of(_STORES_ANYWHERE)
+
+    def lanes_storing(self, array: str) -> set[Lane]:
+        """Return the threads that store to an array of global memory, but for whole fragments."""
+        if array not in self._lanes_storing:
+            stores = self._stores_to(array)
+            lanes = zip(stores.block.tolist(), stores.thread.tolist(), strict=True)
+            self._lanes_storing[array] = set(lanes)
+        return self._lanes_storing[array]
+
+    def _stores_to(self, array: str) -> _Accesses:
+        """Return the stores to an array of global memory, by address and in order."""
+        place, stores = self.tape.arrays.by_name[array], self._stores
+        first, last = np.searchsorted(stores.address, [place.start, place.start + place.nbytes])
+        return _Accesses(*(one[first:last] for one in stores))
+
+    def last_lanes(self, array: str) -> dict[int, Lane]:
+        """Return the thread that stores each cell of an array last, by the cells' numbers."""
+        place, stores = self.tape.arrays.by_name[array], self._stores_to(array)
+        cells = ((stores.address - place.start) // place.element_bytes).tolist()
+        lanes = zip(stores.block.tolist(), stores.thread.tolist(), strict=True)
+        return dict(zip(cells, lanes, strict=True))  # of one cell the last one stays
+
+    @cached_property
+    def _pcs(self) -> list[int]:
+        return np.unique(self.tape.recording.columns.pc).tolist()
+
+    @cached_property
+    def _accesses(self) -> _Accesses:
+        """All accesses whose addresses are on the record, in order."""
+        recording = self.tape.recording
+        columns = recording.columns
+        events = np.flatnonzero(columns.has_addresses)
+        shifts = np.arange(32, dtype=np.uint64)
+        active = (columns.lanes[events, None] >> shifts & np.uint64(1)).astype(bool)
+        nth, lane = np.nonzero(active)
+        event = events[nth]
+        rank = np.cumsum(active, axis=1)[nth, lane] - 1
+        address = recording.words[columns.start[event] + 2 + rank].astype(np.int64)
+        # An access of a vector is one to each of its elements.
+        pc = columns.pc[event]
+        times = np.array([max(row.elements, 1) for row in self._rows], np.int64)[pc]
+        sizes = np.array([row.bytes for row in self._rows], np.int64)[pc]
+        element = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+        address, event, lane, sizes = (
+            np.repeat(one, times) for one in (address, event, lane, sizes)
+        )
+        return _Accesses(
+            address + element * sizes, event, columns.block[event],
+            columns.warp[event] * 32 + lane, columns.pc[event],
+        )  # fmt: skip
+
+    def _some(self, is_wanted: list[bool]) -> _Accesses:
+        """Return the accesses of some instructions. is_wanted: by pc."""
+        keep = np.array(is_wanted)[self._accesses.pc]
+        return _Accesses(*(one[keep] for one in self._accesses))
+
+    @cached_property
+    def _stores(self) -> _Accesses:
+        """The stores and atomics, by address and in order."""
+        names = ("atom", "red")
+        wanted = [r.operation == "st" or r.operation.startswith(names) for r in self._rows]
+        found = self._some(wanted)
+        return found.ordered(found.address, found.at)
+
+    @cached_property
+    def _loads(self) -> _Accesses:
+        """The loads and atomics, by block and thread and in order."""
+        found = self._some([row.operation != "st" for row in self._rows])
+        return found.ordered(found.block, found.thread, found.at)
+
+    @cached_property
+    def _starts_of_loads(self) -> dict[Lane, tuple[int, int]]:
+        """Where the loads of each thread begin and end."""
+        loads = self._loads
+        if not len(loads.at):
+            return {}
+        is_other = (np.diff(loads.block) != 0) | (np.diff(loads.thread) != 0)
+        firsts = [0, *(np.flatnonzero(is_other) + 1).tolist()]
+        return {
+            (int(loads.block[first]), int(loads.thread[first])): (first, last)
+            for first, last in zip(firsts, [*firsts[1:], len(loads.at)], strict=True)
+        }
+
+    def reads(self, lane: Lane, array: str) -> bool:
+        """Return whether a thread reads an array of global memory."""
+        place = self.tape.arrays.by_name[array]
+        first, last = self._starts_of_loads.get(lane, (0, 0))
+        offset = self._loads.address[first:last] - place.start
+        return bool(((offset >= 0) & (offset < place.nbytes)).any())
 
     def stores(self, address: int) -> list[Stored]:
         """Return the stores to an address, in order."""
-        return self._accesses[0].get(address, [])
+        stores = self._stores
+        first, last = np.searchsorted(stores.address, [address, address + 1])
+        return [
+            Stored(
+                int(stores.at[k]), (int(stores.block[k]), int(stores.thread[k])),
+                self._rows[stores.pc[k]].line,
+            )
+            for k in range(first, last)
+        ]  # fmt: skip
 
     def writers(self, array: str, cell: int) -> list[Stored]:
         """Return the stores to a cell of an array of global memory, in order."""
+        if self.needs_formulas(array):
+            if not self.is_followed:
+                raise NotRecorded("the record does not say which thread stores which cell")
+            return [
+                Stored(one.at, self._lane_of(one), one.line)
+                for one in self.tape.cell(array, cell).writers
+            ]
         place = self.tape.arrays.by_name[array]
         return self.stores(place.start + cell * place.element_bytes)
+
+    def cells_of(self, lane: Lane, array: str) -> list[int]:
+        """Return the cells of an array of global memory that a thread stores, in order."""
+        place, stores = self.tape.arrays.by_name[array], self._stores_to(array)
+        own = (stores.block == lane[0]) & (stores.thread == lane[1])
+        offset = stores.address[own][np.argsort(stores.at[own], kind="stable")] - place.start
+        return (offset // place.element_bytes).tolist()
+
+    def _lane_of(self, one: Writer) -> Lane:
+        (x, y, z), (i, j, k) = one.block, one.thread
+        (width, height, _), (across, down, _) = self.tape.grid, self.tape.block
+        return x + width * (y + height * z), i + across * (j + down * k)
+
+    def some_of(self, array: str, cells: Sequence[int]) -> list[int]:
+        """Return as many of some cells as can be followed; none if one is too much."""
+        found = list(cells)
+        while len(found) > 1 and self._cost(self._ends(array, found)) > MOST_FOLLOWED:
+            found = found[::2]
+        return found if self._cost(self._ends(array, found)) <= MOST_OF_ONE else []
 
     def follow(self, array: str, cells: Iterable[int], until: float = math.inf) -> None:
         """Follow the values that some cells depend on: the tape has the formulas of these alone.
         until: as of Provenance, whose exception it raises.
         """
-        stores, loads, exchanges, is_complete = self._accesses
-        if not is_complete:
-            self.tape.__dict__["provenance"] = Provenance(self.tape, until)
-            return
-        # A thread is followed up to the last of its stores that matters.
+        part: Any = _Part(self.tape, self._events(self._ends(array, cells)))
+        self.tape.__dict__["provenance"] = Provenance(part, until)
+        self.is_followed = True
+
+    def _ends(self, array: str, cells: Iterable[int]) -> dict[Lane, int]:
+        """Return the threads that some cells depend on, each with the last place in the order of
+        the launch that matters.
+        """
+        if self.needs_formulas(array):
+            return self._of_blocks(range(int(np.prod(self.tape.grid))))
         todo = [(one.lane, one.at) for cell in cells for one in self.writers(array, cell)]
+        exchanges, is_by_block = self._is_of(_OF_WARPS), self._is_of(_WITHOUT_ADDRESSES)
         ends: dict[Lane, int] = {}
         while todo:
             lane, end = todo.pop()
@@ -95,39 +236,81 @@ class Followed:
             if end <= done:
                 continue
             ends[lane] = end
-            for load in loads.get(lane, ()):
-                if done < load.at <= end:
-                    todo += [(one.lane, one.at) for one in stores.get(load.address, ())
-                             if one.at < load.at]  # fmt: skip
-            if exchanges:
+            todo += self._stored_for(lane, done, end)
+            if is_by_block:
+                todo += [(one, end) for one in self._of_blocks([lane[0]])]
+            elif exchanges:
                 first = lane[1] // 32 * 32
                 todo += [((lane[0], first + k), end) for k in range(32)]
-        part: Any = _Part(self.tape, list(self._of(set(ends))))
-        self.tape.__dict__["provenance"] = Provenance(part, until)
+        return ends
 
-    def _of(self, lanes: set[Lane]) -> Iterator[Event]:
-        by_warp: dict[tuple[int, int], set[int]] = {}
-        for block, linear in lanes:
-            by_warp.setdefault((block, linear // 32), set()).add(linear % 32)
-        for event in self.tape.events:
-            own = by_warp.get((event.block, event.warp))
-            if own is None:
-                continue
-            keep = [k for k, lane in enumerate(event.lanes) if lane in own]
-            if len(keep) == len(event.lanes):
-                yield event
-            elif keep:
-                yield event._replace(
-                    lanes=tuple(event.lanes[k] for k in keep),
-                    addresses=event.addresses and [event.addresses[k] for k in keep],
-                    values=event.values and [[v[k] for k in keep] for v in event.values],
-                )
+    def _of_blocks(self, blocks: Iterable[int]) -> dict[Lane, int]:
+        threads, last = int(np.prod(self.tape.block)), len(self.tape.recording.columns.pc)
+        return {(block, thread): last for block in blocks for thread in range(threads)}
+
+    def _stored_for(self, lane: Lane, since: int, until: int) -> Iterator[tuple[Lane, int]]:
+        """Yield the threads that have stored what a thread loads between two places, with where."""
+        first, last = self._starts_of_loads.get(lane, (0, 0))
+        at = self._loads.at[first:last]
+        low, high = np.searchsorted(at, [since + 1, until + 1]) + first
+        # Of the loads from one address the last one: it may have read what any store before has.
+        addresses, from_last = np.unique(self._loads.address[low:high][::-1], return_index=True)
+        latest = self._loads.at[low:high][::-1][from_last]
+        stores = self._stores
+        firsts = np.searchsorted(stores.address, addresses)
+        counts = np.searchsorted(stores.address, addresses, "right") - firsts
+        nth = np.repeat(np.arange(len(addresses)), counts)
+        one = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + firsts[nth]
+        block, thread, stored_at = stores.block[one], stores.thread[one], stores.at[one]
+        is_there = (block == lane[0]) | ~self._are_of_a_block(addresses)[nth]
+        is_other = (block != lane[0]) | (thread != lane[1])
+        keep = is_there & is_other & (stored_at < latest[nth])
+        keys, nth = np.unique(block[keep] << 32 | thread[keep], return_inverse=True)
+        ends = np.zeros(len(keys), np.int64)
+        np.maximum.at(ends, nth, stored_at[keep])
+        for key, end in zip(keys.tolist(), ends.tolist(), strict=True):
+            yield (key >> 32, key & 0xFFFFFFFF), end
+
+    def _are_of_a_block(self, addresses: np.ndarray) -> np.ndarray:
+        """Return where addresses are of shared or local memory: each block has its own there."""
+        recording = self.tape.recording
+        threads = -(-int(np.prod(self.tape.block)) // 32) * 32
+        shared_bytes = recording.kernel.program.shared_bytes + recording.dynamic_shared
+        shared, local = addresses - recording.shared, addresses - recording.local
+        is_local = (local >= 0) & (local < recording.local_bytes * threads)
+        return is_local | ((shared >= 0) & (shared < shared_bytes))
+
+    def _run_by(self, ends: dict[Lane, int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of the instructions that some threads have run up to their ends, and
+        their lanes as bits.
+        """
+        columns = self.tape.recording.columns
+        last, bits = (np.zeros((columns.block.max() + 1, columns.warp.max() + 1), dtype)
+                      for dtype in (np.int64, np.uint64))  # fmt: skip
+        for (block, thread), end in ends.items():
+            warp = thread // 32
+            last[block, warp] = max(last[block, warp], end)
+            bits[block, warp] |= np.uint64(1 << thread % 32)
+        lanes = bits[columns.block, columns.warp] & columns.lanes
+        numbers = np.flatnonzero(lanes)
+        numbers = numbers[numbers <= last[columns.block, columns.warp][numbers]]
+        return numbers, lanes[numbers]
+
+    def _cost(self, ends: dict[Lane, int]) -> int:
+        """Return how many instructions of lanes are to be followed."""
+        _, lanes = self._run_by(ends)
+        return int(np.unpackbits(lanes.view(np.uint8)).sum())
+
+    def _events(self, ends: dict[Lane, int]) -> Iterator[Event]:
+        numbers, lanes = self._run_by(ends)
+        event = self.tape.recording.event
+        return map(event, numbers.tolist(), lanes.tolist())
 
 
 class _Part:
-    """A tape with some of its events."""
+    """A tape with some of its events, which are read once."""
 
-    def __init__(self, tape: Tape, events: list[Event]):
+    def __init__(self, tape: Tape, events: Iterator[Event]):
         self._tape, self.events = tape, events
 
     def __getattr__(self, name: str) -> Any:

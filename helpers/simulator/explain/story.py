@@ -28,6 +28,7 @@ from .changes import Change, Redirect, Replace, Turn
 from .changes import Place as At
 from .experiment import Experiment, Thread
 from .followed import Followed
+from .followed import Stored as StoredBy
 from .formulas import Atom, Before, Cell, Formula, Function, Monomial, Number, Unset
 from .patterns import Pattern, Stored
 from .source_text import NoValue, Source
@@ -37,6 +38,7 @@ from .translation import Barrier, NotRecorded
 
 MOST_RUNS = 160  # of one story
 MOST_SECONDS = 1.0  # of the processor, for these runs
+MOST_LATE = 0.2  # seconds after these in which what is known may be put in words
 MOST_OUTSIDE = 40  # accesses outside of an array that are kept away, one after another
 MOST_DECISIONS = 24  # of one thread that are turned round
 MOST_ALIKE = 2_000  # decisions with the same values that are turned round together
@@ -184,6 +186,9 @@ class _Teller:
         self.source = Source.of(experiment.source, experiment.options)
         self.wrong = judge.wrong(self.tape)
         self.findings = faults(self.tape)
+        if self.tape.is_cut and not any(one.kind == "runaway" for one in self.findings):
+            # What is missing would seem never to have been done.
+            raise NotRecorded(self.tape.why_cut)
         names = [name for name, mask in self.wrong.items() if mask.any()]
         self.out = names[0] if names else next(iter(self.wrong))
         self.followed = Followed(self.tape)
@@ -193,12 +198,24 @@ class _Teller:
         step = -(-len(rest) // (MOST_FOLLOWED // 2)) or 1
         self.cells: list[int] = [*wrong[: MOST_FOLLOWED // 2], *rest[::-1][::step][::-1]]
         self.until = until
-        if not names and not self.findings:
-            return  # there is nothing to tell
-        enough = time.process_time() + MOST_SECONDS
-        self.followed.follow(self.out, self.cells, enough)
-        if judge.right is not None:
-            judge.right.follow(self._name_in_right, self.cells, enough)
+
+    @cached_property
+    def has_formulas(self) -> bool:
+        """Whether the values of some wrong cells are followed: not where that takes too long."""
+        right, name = self.judge.right, self._name_in_right
+        cells = self.followed.some_of(self.out, self.cells)
+        if cells and right is not None:
+            cells = right.some_of(name, cells)
+        if not cells:
+            return False
+        self.cells = cells
+        try:
+            self.followed.follow(self.out, cells, self.until)
+            if right is not None:
+                right.follow(name, cells, self.until)
+        except NotRecorded:
+            return False
+        return True
 
     @cached_property
     def threads(self) -> list[Thread]:
@@ -221,6 +238,8 @@ class _Teller:
                     if causes := self._agreed(target, search(target)):
                         cell = target
                         break
+        with contextlib.suppress(_Enough):
+            causes = causes or self._of_one_cell() or self._of_unset_read()
         if cell is None and self.tape.completed and mask.any():
             cell = next(iter(self._targets()))
         return self._told(cell, tuple(causes))
@@ -232,15 +251,15 @@ class _Teller:
         surplus: tuple[str, ...] = ()
         is_unwritten, are_alike, shown = False, True, mask
         if cell is not None:
-            origin = self.tape.cell(self.out, cell)
-            got, formula, is_unwritten = origin.value, origin.formula, not origin.writers
+            got, formula = self.tape.outputs[self.out].reshape(-1)[cell], self.formula(cell)
+            is_unwritten = not self.writers(cell)
             value, right = want.reshape(-1)[cell], self.goal(cell)
             missing, surplus = self._differences(cell)
             how = bool(missing), bool(surplus)
-            are_alike = all(
+            are_alike = self.has_formulas and all(
                 tuple(map(bool, self._differences(one))) == how
                 for one in self.cells
-                if self.tape.cell(self.out, one).writers
+                if self.writers(one)
             )
             if is_unwritten:
                 are_alike, shown = True, mask & self._unwritten
@@ -256,15 +275,30 @@ class _Teller:
     def _unwritten(self) -> np.ndarray:
         """Where nobody stores the output."""
         shape = self.wrong[self.out].shape
-        written = [self.tape.cell(self.out, one).writers for one in range(int(np.prod(shape)))]
-        return np.array([not one for one in written]).reshape(shape)
+        if self.followed.needs_formulas(self.out):
+            written = [one for one in range(int(np.prod(shape))) if self.writers(one)]
+        else:
+            written = list(self.followed.last_lanes(self.out))
+        found = np.ones(int(np.prod(shape)), bool)
+        found[written] = False
+        return found.reshape(shape)
 
     def _differences(self, cell: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the terms that a cell lacks, and those that it has too many."""
-        origin, right = self.tape.cell(self.out, cell), self.goal(cell)
-        if right is None or not origin.writers:
+        formula, right = self.formula(cell), self.goal(cell)
+        if formula is None or right is None or not self.writers(cell):
             return (), ()
-        return _difference(origin.formula, right)[::-1]
+        return _difference(formula, right)[::-1]
+
+    def writers(self, cell: int) -> list[StoredBy]:
+        """Return the stores to a cell of the output, in order."""
+        if self.followed.needs_formulas(self.out) and not self.has_formulas:
+            raise NotRecorded("its values come from too many steps to follow them")
+        return self.followed.writers(self.out, cell)
+
+    def formula(self, cell: int) -> Formula | None:
+        """Return the formula of a cell, None if the values are not followed."""
+        return self.tape.cell(self.out, cell).formula if self.has_formulas else None
 
     # ---- what is right
 
@@ -274,18 +308,26 @@ class _Teller:
 
     def goal(self, cell: int) -> Formula | None:
         """Return the right formula of a cell, in the names of this kernel."""
-        if self.judge.right is None:
+        if self.judge.right is None or not self.has_formulas:
             return None
         formula = self.judge.right.tape.cell(self._name_in_right, cell).formula
         return _renamed(formula, self.judge.names)
 
     def owner(self, cell: int) -> Thread | None:
         """Return the thread that stores a cell in the right kernel."""
-        right, tape = self.judge.right, self.tape
+        return self._owners.get(cell)
+
+    @cached_property
+    def _owners(self) -> dict[int, Thread]:
+        right, tape, name = self.judge.right, self.tape, self._name_in_right
         if right is None or (right.tape.grid, right.tape.block) != (tape.grid, tape.block):
-            return None
-        writers = right.writers(self._name_in_right, cell)
-        return self._named(writers[-1].lane) if writers else None
+            return {}
+        if not right.needs_formulas(name):
+            return {cell: self._named(one) for cell, one in right.last_lanes(name).items()}
+        if not self.has_formulas:
+            return {}
+        stores = {cell: right.writers(name, cell) for cell in range(self.wrong[self.out].size)}
+        return {cell: self._named(every[-1].lane) for cell, every in stores.items() if every}
 
     def _named(self, lane: tuple[int, int]) -> Thread:
         return self.tape.extents_of(lane[0]), self.tape.thread_of(lane[1])
@@ -296,9 +338,8 @@ class _Teller:
         shape = self.wrong[self.out].shape
         size = int(np.prod(shape))
         threads, blocks = np.full((size, 3), -1), np.full((size, 3), -1)
-        for cell in range(size):
-            if (one := self.owner(cell)) is not None:
-                blocks[cell], threads[cell] = one
+        for cell, one in self._owners.items():
+            blocks[cell], threads[cell] = one
         if (threads < 0).all():
             return None
         return Stored(
@@ -360,25 +401,88 @@ class _Teller:
         """
         if finding.other_line is None:
             return []
+        thread: Thread = (finding.block, finding.thread)
         low, high = sorted((finding.line, finding.other_line))
-        steps = self.steps((finding.block, finding.thread))
+        steps = self.steps(thread)
         ends = [k for k, one in enumerate(steps) if one.line == finding.line]
         before = reversed(steps[: ends[0]] if ends else [])
         since = [one.line for one in itertools.takewhile(lambda one: not one.is_barrier, before)]
         lines = dict.fromkeys((finding.line, finding.other_line, *since))
         for line in list(lines)[:MOST_LINES]:
-            tape = self.again(barriers=(Barrier(line),))
-            if tape is not None and tape.completed and not faults(tape):
+            if self.is_right(self.again(barriers=(Barrier(line),))):
                 idle = next((k for k in range(low, high + 1) if self._does_nothing(k)), 0)
-                thread = (finding.block, finding.thread)
                 return [Cause("race", line, thread, idle_line=idle, name=finding.array or "")]
         return []
+
+    def _of_one_cell(self) -> list[Cause]:
+        """Tell which two threads come to one cell in no order, where no wait makes that right."""
+        found = (one for one in self.findings if one.kind == "race")
+        finding = next((one for one in found if one.other_thread is not None), None)
+        if finding is None or finding.other_line is None or finding.other_thread is None:
+            return []
+        one = self._at_cell(finding, finding.line, finding.thread)
+        if one is None:
+            return []
+        other = self._at_cell(finding, finding.other_line, finding.other_thread)
+        if other is not None:
+            text = self.place(other)
+        else:  # of an instruction whose accesses are not on the record
+            texts = self.source.indices(finding.other_line, finding.array or "")
+            text = Place(finding.other_line, "", self.place(one).element, not texts, True, {})
+        return [
+            Cause(
+                "one cell", finding.line, (finding.block, finding.thread), place=self.place(one),
+                origins=self.origins(one), other=text,
+                other_thread=(finding.block, finding.other_thread), is_tried=False,
+            )
+        ]  # fmt: skip
+
+    def _at_cell(self, finding: Finding, line: int, thread: tuple[int, int, int]) -> Access | None:
+        """Return the first access of a thread to the cell of a finding in a line, a store if there
+        is one: only with a store two threads race.
+        """
+        steps = self.steps((finding.block, thread))
+        cell = finding.array, finding.index
+        every = (one for step in steps if step.line == line for one in step.accesses)
+        found = [one for one in every if one.line == line and (one.array, one.index) == cell]
+        is_race = finding.kind == "race"
+        stores = [one for one in found if one.is_store] if is_race else []
+        return next(iter([*stores, *found]), None)
+
+    def _of_unset_read(self) -> list[Cause]:
+        """Find what lets a thread read a cell that nothing has stored: a decision without which all
+        is right, or a thread that does not store it.
+        """
+        found = (one for one in self.findings if one.kind == "uninitialised")
+        finding = next((one for one in found if one.array != self.out), None)
+        if finding is None:
+            return []
+        thread: Thread = (finding.block, finding.thread)
+        access = self._at_cell(finding, finding.line, finding.thread)
+        if access is None:
+            return []
+        place, origins = self.place(access), self.origins(access)
+        tried: set[int] = set()
+        with contextlib.suppress(_Enough):
+            for step in reversed(self.steps(thread)):
+                for one in reversed(step.decisions):
+                    if one.at > access.at or one.pc in tried or len(tried) >= MOST_LINES:
+                        continue
+                    tried.add(one.pc)
+                    choice = self.choice(step, one)
+                    if choice.values and self.is_right(self._turned_wherever(one, choice)):
+                        return [
+                            Cause(
+                                "decision", choice.line, thread, choice, place, origins=origins
+                            )
+                        ]  # fmt: skip
+        return [Cause("unset", access.line, thread, place=place, origins=origins, is_tried=False)]
 
     def _does_nothing(self, line: int) -> bool:
         """Return whether a line is an expression of which no instruction comes."""
         text = self.source.line(line)
         is_expression = re.fullmatch(r"[\w.]+;", text) is not None
-        return is_expression and line not in {event.row.line for event in self.tape.events}
+        return is_expression and line not in self.tape.lines
 
     def _of_outside(self, finding: Finding) -> list[Cause]:
         """Find what lets a thread access what is outside of its array: a decision that is turned
@@ -395,9 +499,18 @@ class _Teller:
         if not place.element and finding.array:
             place = replace(place, element=_element(finding.array, finding.index))
         is_idle = bool(self._cells_of) and thread not in self._cells_of and self._has_own_cells
-        is_idle = is_idle and access.space != "shared"
+        is_idle = is_idle and access.space != "shared" and not self._reads_when_right(access)
         kind = "unguarded" if is_idle else "outside"
         return [Cause(kind, access.line, thread, place=place, origins=origins, is_tried=False)]
+
+    def _reads_when_right(self, access: Access) -> bool:
+        """Return whether the thread of an access reads its array in the right kernel, too."""
+        right = self.judge.right
+        if right is None:
+            return False
+        name = next((r for r, own in self.judge.names.items() if own == access.array), "")
+        block = self.tape._number(access.block, self.tape.grid, "block")
+        return bool(name) and right.reads((block, self._linear(access.thread)), name)
 
     def _of_way_out(
         self, thread: Thread, access: Access, place: Place, origins: tuple[Origin, ...]
@@ -505,8 +618,8 @@ class _Teller:
         if own and not wrong:
             return [replace(cause, belongs=_element(access.array, 0))]
         for cell in wrong:
-            goal, formula = inner.goal(cell), inner.tape.cell(self.out, cell).formula
-            if goal is None:
+            goal, formula = inner.goal(cell), inner.formula(cell)
+            if goal is None or formula is None:
                 return []
             pairs = _pairs(formula, goal)
             found = inner._of_indices(thread, 1 << 60, pairs, cell)
@@ -531,17 +644,17 @@ class _Teller:
         """Yield wrong cells, those first whose formulas differ least."""
 
         def distance(cell: int) -> tuple:
-            origin, goal = self.tape.cell(self.out, cell), self.goal(cell)
-            if not origin.writers:
+            formula, goal = self.formula(cell), self.goal(cell)
+            if not self.writers(cell):
                 return (0, 0, 0)
-            leaves = origin.formula.leaves()
-            odd = any(isinstance(one, Unset | Before) for one in leaves)
-            if goal is None:
+            if formula is None or goal is None:
                 return (1, 0, 0)
-            extra = origin.formula.plus(goal, -1).terms
-            pairs = len(_pairs(origin.formula, goal))
+            odd = any(isinstance(one, Unset | Before) for one in formula.leaves())
+            extra = formula.plus(goal, -1).terms
+            pairs = len(_pairs(formula, goal))
             return (1 + odd, len(extra) - pairs, len(extra))
 
+        _ = self.has_formulas  # which chooses the cells
         distances = {cell: distance(cell) for cell in self.cells}
         seen: set[tuple] = set()
         for cell in sorted(distances, key=lambda one: (distances[one], one)):
@@ -553,11 +666,10 @@ class _Teller:
         """Return the thread that has stored a cell last, and where; None for a cell that nobody
         stores, and for one whose formula is right: it is rounded otherwise, and nothing says why.
         """
-        origin = self.tape.cell(self.out, cell)
-        if not origin.writers or origin.formula == self.goal(cell):
+        writers, goal = self.writers(cell), self.goal(cell)
+        if not writers or (goal is not None and self.formula(cell) == goal):
             return None
-        writer = origin.writers[-1]
-        return (writer.block, writer.thread), writer.at
+        return self._named(writers[-1].lane), writers[-1].at
 
     @cached_property
     def _has_own_cells(self) -> bool:
@@ -587,41 +699,42 @@ class _Teller:
         search = self._shown if causes[0].kind == "index" else self._tried
         step = max(len(self.cells) // MOST_AGREED, 1)
         others = [one for one in self.cells[step // 2 :: step] if one != cell]
-        found = [more for one in others if (more := search(one)) and more[0].kind == causes[0].kind]
+        found = (more for one in others if (more := search(one)) and more[0].kind == causes[0].kind)
 
         def place(one: list[Cause]) -> tuple:
             first = one[0]
             return first.line, first.name, first.place and first.place.element.partition("[")[0]
 
-        counts = Counter(map(place, [causes, *found]))
         if causes[0].kind == "variable":
-            return causes if counts[place(causes)] > 1 or not others else []
-        return max([causes, *found], key=lambda one: counts[place(one)])
+            # Those first that nobody stores, if this is one of them.
+            others.sort(key=lambda one: bool(self.writers(one)) != bool(self.writers(cell)))
+            is_agreed = not others or any(place(one) == place(causes) for one in found)
+            return causes if is_agreed else []
+        every = [causes, *found]
+        counts = Counter(map(place, every))
+        return max(every, key=lambda one: counts[place(one)])
 
     def _shown(self, cell: int) -> list[Cause]:
         """Return the causes that the formula of a cell shows."""
         if (writer := self._last_writer(cell)) is None:
             return []
-        origin, goal = self.tape.cell(self.out, cell), self.goal(cell)
-        writers = {(one.block, one.thread) for one in origin.writers}
-        if len(writers) > 1 and (causes := self._of_stray(cell)):
+        formula, goal = self.formula(cell), self.goal(cell)
+        if len({one.lane for one in self.writers(cell)}) > 1 and (causes := self._of_stray(cell)):
             return causes
-        if self._is_foreign(cell, writer[0]):
+        if formula is None or self._is_foreign(cell, writer[0]):
             return []
         if causes := self._of_unset(*writer, cell):
             return causes
         if goal is None:
             return []
-        if causes := self._of_indices(*writer, _pairs(origin.formula, goal), cell):
+        if causes := self._of_indices(*writer, _pairs(formula, goal), cell):
             return causes
-        cause = self._of_whole(writer[0], origin.formula, goal) or self._of_constant(
-            origin.formula, goal
-        )
+        cause = self._of_whole(writer[0], formula, goal) or self._of_constant(formula, goal)
         return [cause] if cause is not None else []
 
     def _tried(self, cell: int) -> list[Cause]:
         """Return the causes of a cell that runs with other decisions and stores show."""
-        if not self.tape.cell(self.out, cell).writers:
+        if not self.writers(cell):
             return self._of_unwritten(cell)
         if (writer := self._last_writer(cell)) is None:
             return []
@@ -652,8 +765,7 @@ class _Teller:
                         return cause
                     continue
                 choice = self.choice(step, one)
-                alike = self._alike(one, choice)
-                if len(alike) > 1 and not self.mends(self.again(alike), cell):
+                if not self.mends(self._turned_wherever(one, choice), cell):
                     continue
                 return Cause(
                     "decision", choice.line, thread, choice,
@@ -665,9 +777,8 @@ class _Teller:
     def _cells_of(self) -> dict[Thread, list[int]]:
         """The cells that each thread stores in the right kernel."""
         found: dict[Thread, list[int]] = {}
-        for cell in range(min(self.wrong[self.out].size, 4_096)):
-            if (owner := self.owner(cell)) is not None:
-                found.setdefault(owner, []).append(cell)
+        for cell, owner in sorted(self._owners.items()):
+            found.setdefault(owner, []).append(cell)
         return found
 
     def _skipped(
@@ -676,8 +787,8 @@ class _Teller:
         """Find a decision that leaves out a load outside of its array, where another element
         belongs.
         """
-        goal = self.goal(cell)
-        if goal is None or tape is None or tape.completed or one.is_true:
+        goal, formula = self.goal(cell), self.formula(cell)
+        if goal is None or formula is None or tape is None or tape.completed or one.is_true:
             return None
         if not any(f.kind == "out-of-bounds" and f.thread == thread[1] for f in faults(tape)):
             return None
@@ -688,19 +799,39 @@ class _Teller:
             return None
         lacks = [
             atom
-            for monomial in goal.plus(self.tape.cell(self.out, cell).formula, -1).terms
+            for monomial in goal.plus(formula, -1).terms
             for atom in monomial
             if isinstance(atom, Cell) and atom.array == access.array
         ]
         for need in dict.fromkeys(lacks):
             change = Redirect.of(access, need.array, need.index)
-            if self.mends(self.again([Turn.of(step, one), change]), cell):
+            changes: list[Turn | Replace | Redirect] = [Turn.of(step, one), change]
+            if self.mends(self.again(changes), cell) and self._gives(changes, cell, goal):
                 inner = self._with(tape)
                 return Cause(
                     "skipped", one.line, thread, self.choice(step, one), place=inner.place(access),
                     belongs=str(need), origins=inner.origins(access),
                 )  # fmt: skip
         return None
+
+    def _gives(self, changes: Sequence[Change], cell: int, goal: Formula) -> bool:
+        """Return whether a cell has the right formula with some changes: inputs with equal values
+        may make it right by chance.
+        """
+        self._count()
+        inner = _Teller(self.experiment, self.judge, (*self.base, *changes), self.until)
+        inner.cells = [cell]
+        return inner.formula(cell) == goal
+
+    def _turned_wherever(self, one: Decision, choice: Choice) -> Tape | None:
+        """Turn a decision wherever the variables of its condition have the same values."""
+        with contextlib.suppress(NoValue):
+            # What these variables alone decide, the machine can turn without a list of turns.
+            self.source.value(choice.condition, choice.values)
+            tape = self.again([Turn(At(one.pc, where=choice.values))]) if choice.values else None
+            if tape is not None:
+                return tape
+        return self.again(self._alike(one, choice))
 
     def _alike(self, one: Decision, choice: Choice) -> list[Change]:
         """Return all turns of a decision where the variables of its condition have these values."""
@@ -719,18 +850,18 @@ class _Teller:
 
     def _of_unwritten(self, cell: int) -> list[Cause]:
         owner = self.owner(cell)
-        idle = [one for one in self.threads if not self._stores(one)]
-        first = [owner] if owner in idle else []
-        for thread in [*first, *(one for one in idle[:12] if one != owner)]:
-            assert thread is not None
+        busy = {self._named(one) for one in self.followed.lanes_storing(self.out)}
+        idle = [one for one in self.threads if one not in busy]
+        is_busy = owner is not None and owner not in idle
+        if owner is not None and is_busy and (causes := self._of_store(cell, owner)):
+            return causes
+        for thread in [*([owner] if owner else []), *(one for one in idle[:12] if one != owner)]:
             if cause := self._blamed(thread, cell, None):
                 return [cause]
         if owner is None:
             return []
-        if causes := self._of_store(cell, owner):
+        if not is_busy and (causes := self._of_store(cell, owner)):
             return causes
-        if cause := self._blamed(owner, cell, None):
-            return [cause]
         return self._of_condition(cell, owner) or self._last_choice(owner)
 
     def _last_choice(self, thread: Thread) -> list[Cause]:
@@ -783,17 +914,14 @@ class _Teller:
         """
         owner = self.owner(cell)
         for who in dict.fromkeys(filter(None, (owner, thread))):
-            for access in self._stores(who)[-3:]:
-                is_own = access.index in self._cells_of.get(who, ())
-                if access.index == cell or is_own or not isinstance(access.index, int):
+            for access in self._stores_instead(who, cell):
+                if access.index == cell or not isinstance(access.index, int):
                     continue
                 place = self.place(access)
-                for name, value in place.values.items():
-                    if isinstance(value, np.integer):
-                        others = [int(value) + cell - access.index, *self._numbers_of(cell)]
-                        cause = self._of_variable(who, access.at, name, others, cell)
-                        if cause is not None:
-                            return [replace(cause, place=place, belongs=self._cell_text(cell))]
+                for name, others in self._other_values(access, place, cell):
+                    cause = self._of_variable(who, access.at, name, others, cell)
+                    if cause is not None:
+                        return [replace(cause, place=place, belongs=self._cell_text(cell))]
                 change = Redirect.of(access, self.out, cell)
                 tape = self.again([change])
                 cause = Cause(
@@ -807,18 +935,61 @@ class _Teller:
                     return [cause, *more]
         return []
 
+    def _other_values(
+        self, access: Access, place: Place, cell: int
+    ) -> Iterator[tuple[str, list[int]]]:
+        """Yield variables by which a store would go to a cell, with the values that they would
+        have: those of its index; where the source does not say it plainly, those that are set last
+        and equal an index that is another one in the cell.
+        """
+        assert isinstance(access.index, int)
+        for name, value in place.values.items():
+            if isinstance(value, np.integer):
+                yield name, [int(value) + cell - access.index, *self._numbers_of(cell)]
+        shape = self.wrong[self.out].shape
+        if place.text or not 0 <= access.index < int(np.prod(shape)):
+            return
+        got, want = np.unravel_index(access.index, shape), np.unravel_index(cell, shape)
+        differ = {int(a): int(b) for a, b in zip(got, want, strict=True) if a != b}
+        thread = (access.block, access.thread)
+        log, entry = self.tape.log(*thread), self._entry(thread, access.at)
+        seen = log.translation.variables_at(log.entries[entry][0].row.pc)
+        values = self.values(thread, access.at, [one.variable.name for one in seen])
+        is_it = {k: int(v) for k, v in values.items() if isinstance(v, np.integer) and v in differ}
+        places = {name: self._definition(thread, access.at, name) for name in is_it}
+        known = [(at[0], name) for name, at in places.items() if at is not None]
+        for _, name in sorted(known, reverse=True)[:MOST_LINES]:
+            yield name, [differ[is_it[name]]]
+
+    def _stores_instead(self, thread: Thread, cell: int) -> list[Access]:
+        """Return the stores of a thread that may be meant for a cell: the one in whose place the
+        right kernel stores it, and the last ones to cells that are not the thread's own.
+        """
+        stores, right = self._stores(thread), self.judge.right
+        own = self._cells_of.get(thread, ())
+        found = [one for one in stores[-3:] if one.index not in own]
+        if right is not None:
+            lane = tuple(
+                self.tape._number(given, extents, "place")
+                for given, extents in zip(thread, (self.tape.grid, self.tape.block), strict=True)
+            )
+            meant = right.cells_of(lane, self._name_in_right)  # type: ignore[arg-type]
+            if len(meant) == len(stores) and meant.count(cell) == 1:
+                found.insert(0, stores[meant.index(cell)])
+        return found
+
     def _of_both(self, change: Change, cell: int) -> list[Cause]:
         """Return the causes that a cell has besides a change that does not mend it alone."""
         self._count()
         inner = _Teller(self.experiment, self.judge, (*self.base, change), self.until)
         if not inner.tape.completed or not inner.wrong[self.out].reshape(-1)[cell]:
             return []
-        origin, goal = inner.tape.cell(self.out, cell), inner.goal(cell)
-        if not origin.writers or goal is None:
+        formula, goal, writers = inner.formula(cell), inner.goal(cell), inner.writers(cell)
+        if formula is None or goal is None or not writers:
             return []
-        thread = (origin.writers[-1].block, origin.writers[-1].thread)
+        thread, at = inner._named(writers[-1].lane), writers[-1].at
         inner.wrong = self.wrong  # nothing that was right may be wrong after both
-        return inner._of_indices(thread, origin.writers[-1].at, _pairs(origin.formula, goal), cell)
+        return inner._of_indices(thread, at, _pairs(formula, goal), cell)
 
     def _of_stray(self, cell: int) -> list[Cause]:
         """Find a store by a thread to a cell that is not its own: with another value of a variable
@@ -827,8 +998,8 @@ class _Teller:
         owner = self.owner(cell)
         if owner is None:
             return []
-        for writer in self.tape.cell(self.out, cell).writers[::-1]:
-            thread: Thread = (writer.block, writer.thread)
+        for writer in self.writers(cell)[::-1]:
+            thread = self._named(writer.lane)
             access = next((one for one in self._stores(thread) if one.at == writer.at), None)
             if thread == owner or access is None or not isinstance(access.index, int):
                 continue
@@ -1037,12 +1208,12 @@ class _Teller:
 
     def _of_unset(self, thread: Thread, at: int, cell: int) -> list[Cause]:
         """Say where a value is read that nothing has stored, and who would store it."""
-        origin, goal = self.tape.cell(self.out, cell), self.goal(cell)
+        formula, goal = self.formula(cell), self.goal(cell)
         access = next((one for one in self._loads_before(thread, at) if self._is_unset(one)), None)
         if access is None:
             return []
-        if access.array != self.out and goal is not None:
-            pairs = _pairs(origin.formula, goal)
+        if access.array != self.out and formula is not None and goal is not None:
+            pairs = _pairs(formula, goal)
             if causes := self._of_indices(thread, at, pairs, cell):
                 return causes
         who, place = (access.block, access.thread), self.place(access)
@@ -1129,7 +1300,7 @@ class _Teller:
         numbers = sorted(_constants(formula) - _constants(goal))
         stored = sorted(self.tape.provenance.stored.items(), key=lambda one: one[0])
         for at, linear, element in [key for key, form in stored if form is None and numbers]:
-            event = self.tape.events[at]
+            event = self.tape.recording.event(at)
             assert event.addresses is not None
             address = event.addresses[event.lanes.index(linear % 32)] + element * event.row.bytes
             place = self.tape.arrays.at(address)
@@ -1147,6 +1318,11 @@ class _Teller:
     # ---- in words of the source
 
     def steps(self, thread: Thread) -> list[Step]:
+        """Return what a thread did. Raises _Enough where the story has used its time: to read the
+        steps of many threads takes longer than to run the launch again.
+        """
+        if time.process_time() > self.until + MOST_LATE:
+            raise _Enough
         return self.tape.thread(*thread)
 
     def _entry(self, thread: Thread, at: int) -> int:

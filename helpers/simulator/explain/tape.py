@@ -78,7 +78,8 @@ class Tape:
     @cached_property
     def blocks(self) -> list[Extents]:
         """The blocks that were recorded, in the order in which they ran."""
-        return [self.extents_of(k) for k in dict.fromkeys(e.block for e in self.events)]
+        numbers = dict.fromkeys(self.recording.columns.block.tolist())
+        return [self.extents_of(k) for k in numbers]
 
     @property
     def threads(self) -> list[Extents]:
@@ -91,18 +92,26 @@ class Tape:
         """The executed instructions of all warps, in their order."""
         return list(self.recording.events())
 
+    @property
+    def lines(self) -> set[int]:
+        """The lines of the source that some thread has run."""
+        translation = self.recording.kernel.translation
+        assert translation is not None
+        return {translation.rows[pc].line for pc in np.unique(self.recording.columns.pc)}
+
     @cached_property
     def _events_of(self) -> dict[tuple[int, int], list[Event]]:
-        """The events of each warp, by block and warp."""
-        found: dict[tuple[int, int], list[Event]] = {}
-        for event in self.events:
-            found.setdefault((event.block, event.warp), []).append(event)
-        return found
+        """The events of each warp that was asked for, by block and warp."""
+        return {}
 
     def _entries(self, block: int, thread: int) -> list[tuple[Event, int]]:
         """Return the events of a thread, each with its lane's place in it."""
         warp, lane = divmod(thread, 32)
-        events = self._events_of.get((block, warp), ())
+        if (block, warp) not in self._events_of:
+            columns = self.recording.columns
+            own = np.flatnonzero((columns.block == block) & (columns.warp == warp)).tolist()
+            self._events_of[block, warp] = [self.recording.event(number) for number in own]
+        events = self._events_of[block, warp]
         return [(one, one.lanes.index(lane)) for one in events if lane in one.lanes]
 
     @property

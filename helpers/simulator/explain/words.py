@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -124,6 +124,19 @@ def _said(one: Condition, name: str) -> str:
         case "modulo":
             return f"every {_nth(one.modulus)} {axis} of {name}, from {axis} {value} on"
     raise ValueError(f"no words for {one}")
+
+
+def _is_one_line(found: Pattern) -> bool:
+    """Return whether `which` begins with one row, column or channel: "row 1 of P"."""
+    if found.is_all or not found.conditions or found.join == "or":
+        return False
+    first = min(found.conditions, key=lambda one: (_order(one.axis), one.value))
+    is_range = any(one.axis == first.axis for one in found.conditions if one is not first)
+    is_line = not first.axis.startswith(("thread", "block", "cell", "diagonal", "border"))
+    last = first.extent - 1
+    return is_line and not is_range and (first.relation, first.value) in (
+        ("is", first.value), ("from", last), ("before", 1)
+    )  # fmt: skip
 
 
 def _place(one: Condition) -> str:
@@ -371,14 +384,22 @@ def _output(story: Story, cell_number: int | None = None) -> str:
     return cell(story.output, [int(one) for one in index])
 
 
-def _subjects(story: Story) -> Iterator[tuple[str, bool]]:
-    """Yield what is wrong, in words, and whether it is many: the pattern, then one cell."""
+class _Subject(NamedTuple):
+    """What is wrong, in words: one cell or a pattern; is_plural: what its verb must be."""
+
+    text: str
+    is_cell: bool
+    is_plural: bool
+
+
+def _subjects(story: Story) -> Iterator[_Subject]:
+    """Yield what is wrong: the pattern, then one cell."""
     wrong = story.wrong
     is_said = wrong is not None and (wrong.conditions or wrong.is_all)
     if wrong is not None and is_said and wrong.count > 1 and story.are_alike:
         text = which(wrong, story.output)
-        yield text[0].upper() + text[1:], True
-    yield _output(story), False
+        yield _Subject(text[0].upper() + text[1:], False, not _is_one_line(wrong))
+    yield _Subject(_output(story), True, False)
 
 
 def _term_words(terms: Sequence[str], is_one: bool) -> str:
@@ -395,36 +416,34 @@ def _of_decision(story: Story, cause: Cause) -> Iterator[str]:
         for text in dict.fromkeys((choice.condition, choice.part))
         for values in dict.fromkeys((_with(choice.values), ""))
     ]
-    if cause.place is not None and story.cell < 0:
+    if cause.place is not None:
         verb = "writes" if cause.place.is_store else "reads"
         who = thread_text(story, cause.thread).capitalize()
-        yield from (f"{who} {verb} {cause.place.element}: {one}." for one in said)
+        unset = ", which no thread has stored" if cause.place.is_inside else ""
+        yield from (f"{who} {verb} {cause.place.element}{unset}: {one}." for one in said)
         return
-    for subject, are_many in _subjects(story):
+    for subject in _subjects(story):
         for one in said:
-            yield f"{_fault(story, subject, are_many)}: {one}."
+            yield f"{_fault(story, subject)}: {one}."
 
 
-def _fault(story: Story, subject: str, are_many: bool) -> str:
+def _fault(story: Story, subject: _Subject) -> str:
     """Return what is wrong with some cells: "P[4] lacks N[3]*filter[0]"."""
+    text, is_cell, is_plural = subject
     if story.is_unwritten:
-        text = subject[0].lower() + subject[1:] if are_many else subject
-        return f"No thread stores {text}"
+        return f"No thread stores {text if is_cell else text[0].lower() + text[1:]}"
     if story.missing and not story.surplus:
-        return f"{subject} {'lack' if are_many else 'lacks'} " + _term_words(
-            story.missing, not are_many
-        )
+        return f"{text} {'lack' if is_plural else 'lacks'} {_term_words(story.missing, is_cell)}"
     if story.surplus and not story.missing:
-        return f"{subject} {'have' if are_many else 'has'} " + (
-            f"{_term_words(story.surplus, not are_many)} too many"
-        )
-    return f"{subject} {'are' if are_many else 'is'} wrong"
+        terms = _term_words(story.surplus, is_cell)
+        return f"{text} {'have' if is_plural else 'has'} {terms} too many"
+    return f"{text} {'are' if is_plural else 'is'} wrong"
 
 
 def _of_index(story: Story, cause: Cause) -> Iterator[str]:
     place = cause.place
     assert place is not None
-    for text in dict.fromkeys((place.text, place.element) if place.text else ()):
+    for text in dict.fromkeys((place.text, place.element)) if place.text else ():
         for values in dict.fromkeys((_with(place.values), "")):
             yield (
                 f"Line {cause.line} reads {place.element} where {cause.belongs} belongs: "
@@ -437,9 +456,10 @@ def _of_store(story: Story, cause: Cause) -> Iterator[str]:
     place = cause.place
     assert place is not None
     who = thread_text(story, cause.thread).capitalize()
-    said = f"{who} stores to {place.element} where {cause.belongs} belongs: line {cause.line}"
-    for values in dict.fromkeys((_with(place.values), "")):
-        yield f"{said}, `{place.text}`{values}." if place.text else f"{said}{values}."
+    start = f"{who} stores to {place.element} where {cause.belongs} belongs: line {cause.line}"
+    for values in dict.fromkeys((_with(place.values), "")) if place.text else ():
+        yield f"{start}, `{place.text}`{values}."
+    yield f"{start}."
 
 
 def _of_variable(story: Story, cause: Cause) -> Iterator[str]:
@@ -468,9 +488,9 @@ def _of_idle(story: Story, cause: Cause) -> Iterator[str]:
     choice = cause.choice
     assert choice is not None
     for values in dict.fromkeys((_with(choice.values), "")):
-        for subject, are_many in _subjects(story):
+        for subject in _subjects(story):
             yield (
-                f"{_fault(story, subject, are_many)}: line {cause.line}, `{choice.condition}` is "
+                f"{_fault(story, subject)}: line {cause.line}, `{choice.condition}` is "
                 f"{_truth(choice)}{values}."
             )
 
@@ -549,6 +569,27 @@ def _of_unguarded(story: Story, cause: Cause) -> Iterator[str]:
     yield f"{who} has no output, but nothing keeps it from line {cause.line}."
 
 
+def _of_one_cell(story: Story, cause: Cause) -> Iterator[str]:
+    place, other = cause.place, cause.other
+    assert place is not None and other is not None and cause.other_thread is not None
+    one, two = thread_text(story, cause.thread), thread_text(story, cause.other_thread)
+    own = _WRITES if place.is_store else _READS
+    others = _WRITES if other.is_store else _READS
+    if place.line == other.line and own == others:
+        yield (
+            f"{one.capitalize()} and {two} both {own[1]} {place.element}: line {place.line}, "
+            f"`{place.text}`."
+        )
+        yield f"{one.capitalize()} and {two} both {own[1]} {place.element} in line {place.line}."
+    yield (
+        f"{one.capitalize()} {own[0]} {place.element} in line {place.line}, and {two} "
+        f"{others[0]} it in line {other.line}."
+    )
+
+
+_READS, _WRITES = ("reads", "read"), ("writes", "write")
+
+
 def _of_endless(story: Story, cause: Cause) -> Iterator[str]:
     choice = cause.choice
     assert choice is not None
@@ -572,6 +613,7 @@ _SENTENCES = {
     "race": _of_race,
     "outside": _of_outside,
     "unguarded": _of_unguarded,
+    "one cell": _of_one_cell,
     "endless": _of_endless,
 }
 
@@ -652,6 +694,17 @@ def _shown(story: Story, cause: Cause) -> str:
         parts.append(
             f"If all threads of the block wait before line {cause.line}, the race is gone."
         )
+    if cause.kind == "one cell" and cause.other is not None and cause.other_thread is not None:
+        pairs = ((cause.thread, place), (cause.other_thread, cause.other))
+        parts += [
+            f"{thread_text(story, one).capitalize()}: `{at.text}`{_with(at.values)}."
+            for one, at in pairs
+            if at is not None and at.text
+        ]
+        one, two = (_warp(story, thread) for thread in (cause.thread, cause.other_thread))
+        if one != two:
+            parts.append(f"They are in warps {one} and {two}.")
+        parts.append("No wait of all threads makes this right.")
     if cause.stored_by is not None and cause.kind in ("index", "unset"):
         by, line = cause.stored_by
         if cause.kind == "index":
@@ -664,6 +717,12 @@ def _shown(story: Story, cause: Cause) -> str:
     if cause.kind != "variable":
         parts += [_from(one) for one in cause.origins[:1] if one.text]
     return " ".join(parts)
+
+
+def _warp(story: Story, thread: Thread) -> int:
+    """Return the number of a thread's warp in its block."""
+    (x, y, z), (width, height, _) = thread[1], story.block
+    return (x + width * (y + height * z)) // 32
 
 
 def _from(one: Origin) -> str:
