@@ -168,33 +168,4 @@ def taken(
     return made
 
 
-def without_cells(rows: bool, columns: bool) -> Callable[[kit.Case], np.ndarray]:
-    """Return a function of a case: what comes out if the cells in the last K - 1 rows, or columns,
-    of each image count as 0.
-    """
-
-    def made(case: kit.Case) -> np.ndarray:
-        x, shape = case["x"].copy(), case["shape"]
-        if rows:
-            x[:, :, shape.out_h :] = 0
-        if columns:
-            x[..., shape.out_w :] = 0
-        return conv2d(x, case["filter"])
-
-    return made
-
-
-# A guard of cells with the size of the outputs.
-LAST_CELLS = tuple(
-    kit.Mistake(
-        f"Cells in the last K - 1 {what} of the image count as 0 in yours. There are H rows and W "
-        "columns of cells. Only the outputs end at H - K + 1 and W - K + 1.",
-        gives=without_cells(rows, columns),
-    )
-    for what, rows, columns in (
-        ("rows", True, False),
-        ("columns", False, True),
-        ("rows and columns", True, True),
-    )
-)
 COUNTS = {"layer": "layers", "filter width": "filter widths"}

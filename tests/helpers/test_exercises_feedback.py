@@ -101,6 +101,13 @@ def test_interleaved_threads_are_not_called_one_thread_alone():
     assert found.status == "budget" and "keep all warps at work" in words(found), found
 
 
+def test_a_factor_of_one_is_none():
+    """Of maxima of which one is huge, all that matters to a quotient is right."""
+    one = exercises.find("block_max")
+    found = one.judge(edited(one, ("half /= 2", "half /= 4")))
+    assert found.status == "wrong" and "1 times" not in words(found), found
+
+
 @pytest.mark.parametrize("name", exercises.names())
 def test_no_hint_is_the_answer(name):
     """A hint may name one line, never a row of them: the longest piece of the solution in it."""

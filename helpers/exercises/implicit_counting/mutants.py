@@ -1,5 +1,6 @@
 """The mistakes of implicit_counting."""
 
+from helpers.exercises.gemm_flat.mutants import NO_WAIT
 from helpers.exercises.kit import mutant
 
 START = "int c = ty / (K * K), p = ty % (K * K) / K, q = ty % K;"
@@ -14,10 +15,6 @@ AT_0 = (
 )
 TOO_LATE = (
     "A carry comes one too late: q and p go from 0 to K - 1, so they carry when they reach K."
-)
-NO_WAIT = (
-    "All warps of the block read the tiles: wait at __syncthreads() between the loads and the sum, "
-    "and again before the next loads."
 )
 NOT_IN_X = "An index left x. Load only below `inner` and `cols`, and 0 elsewhere."
 

@@ -42,6 +42,11 @@ WRONG = (
         status="budget",
     ),
     wrong(
+        "steps of two",  # right with one channel, which is the case of 7 x 7
+        "no pattern known",
+        ("half > 0; half /= 2", "half > 0; half -= 2"),
+    ),
+    wrong(
         "two barriers a step",
         "waits at barriers",
         (STEP, STEP + BARRIER),

@@ -1,6 +1,7 @@
 """The mistakes of conv2d_patch."""
 
 from helpers.exercises.kit import mutant
+from helpers.exercises.tiles.conv2d_two.mutants import LAST_CELLS
 
 CELL = "h + r < H && w + i < W ? x[(h + r) * W + w + i] : 0.0f"
 IS_ROW = "if (r - o >= 0 && r - o < 7)"
@@ -20,15 +21,6 @@ TWO_SIZES = (
 )
 ROW_OF_A_PATCH = "A row of the patch has 10 cells and 4 sums."
 EQUAL_COLUMNS = "The four columns of a patch are equal: sum[o][i] belongs to cell[i + q]."
-
-
-def last_cells(what: str) -> str:
-    """Return the hint on a guard of cells with the size of the outputs."""
-    return (
-        f"Cells in the last K - 1 {what} of the image count as 0 in yours. There are H rows and W "
-        "columns of cells. Only the outputs end at H - K + 1 and W - K + 1."
-    )
-
 
 MUTANTS = (
     mutant(
@@ -50,10 +42,10 @@ MUTANTS = (
         for first in range(1, 7)
         for what, index in (("rows", "r - o"), ("columns", "q"))
     ),
-    mutant(last_cells("rows"), ("h + r < H", "h + r < out_h")),
-    mutant(last_cells("columns"), ("w + i < W", "w + i < out_w")),
+    mutant(f"Cells in the last K - 1 rows {LAST_CELLS}", ("h + r < H", "h + r < out_h")),
+    mutant(f"Cells in the last K - 1 columns {LAST_CELLS}", ("w + i < W", "w + i < out_w")),
     mutant(
-        last_cells("rows and columns"),
+        f"Cells in the last K - 1 rows and columns {LAST_CELLS}",
         ("h + r < H", "h + r < out_h"),
         ("w + i < W", "w + i < out_w"),
     ),

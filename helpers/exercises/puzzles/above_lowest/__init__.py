@@ -45,11 +45,11 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def small(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield parts of a block, blocks of one warp, numbers of both signs, and very large ones."""
+    """Yield very large numbers, numbers of both signs, parts of a block, and blocks of one warp."""
+    yield case(far_out(numbers(rng, 39), FAR_OUT[-1]), 64)
+    yield case(of_both_signs(rng, 40), 32)
     for n, block in ((5, 64), (40, 64), (66, 64), (300, 32)):
         yield case(numbers(rng, n), block)
-    yield case(of_both_signs(rng, 40), 32)
-    yield case(far_out(numbers(rng, 40), FAR_OUT[-1]), 64)
 
 
 def above(case: kit.Case) -> np.ndarray:

@@ -54,10 +54,11 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def small(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield a part of a block, two blocks, the second one whole or not, and far smaller numbers."""
-    for n in (5, 300, 2 * BLOCK):
+    """Yield a part of a block, far smaller numbers, and two blocks, the second one whole or not."""
+    yield case(numbers(rng, 5))
+    yield case(-far_out(-numbers(rng, 299), FAR_OUT[-1]))
+    for n in (300, 2 * BLOCK):
         yield case(numbers(rng, n))
-    yield case(-far_out(-numbers(rng, 300), FAR_OUT[-1]))
 
 
 def largest(case: kit.Case) -> np.ndarray:

@@ -26,8 +26,8 @@ MUTANTS = (
         ("* width + x] =", "* width + width - 1 - x] ="),
     ),
     mutant(
-        "Row 0 becomes row height, which is none: rows count from 0, and the last one has the "
-        "number height - 1.",
+        "The cell behind the last one of P is written: rows and columns count from 0, so that the "
+        "last ones have the numbers height - 1 and width - 1.",
         ("(height - 1 - y)", "(height - y)"),
     ),
     mutant(
