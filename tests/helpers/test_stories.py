@@ -196,6 +196,15 @@ def test_why_shows_the_latest_check(monkeypatch: pytest.MonkeyPatch) -> None:
         one.why()
 
 
+def test_why_shows_an_answer_whose_mistake_has_a_hint_of_its_own() -> None:
+    one = exercises.find("conv1d_basic")
+    text = edited(one, ("cell >= 0 &&", "cell > 0 &&"))
+    with pytest.raises(ExerciseError) as caught:
+        one.check(kernel_cells.parse(text))
+    assert not caught.value.verdict.is_guess and caught.value.verdict.story is None
+    assert "N[0]" in one.why().html()
+
+
 def test_a_recognised_mistake_is_told_where_nothing_else_is_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

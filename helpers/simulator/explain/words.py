@@ -424,7 +424,7 @@ def _fault(story: Story, subject: str, are_many: bool) -> str:
 def _of_index(story: Story, cause: Cause) -> Iterator[str]:
     place = cause.place
     assert place is not None
-    for text in dict.fromkeys((place.text, place.element)):
+    for text in dict.fromkeys((place.text, place.element) if place.text else ()):
         for values in dict.fromkeys((_with(place.values), "")):
             yield (
                 f"Line {cause.line} reads {place.element} where {cause.belongs} belongs: "
@@ -437,11 +437,9 @@ def _of_store(story: Story, cause: Cause) -> Iterator[str]:
     place = cause.place
     assert place is not None
     who = thread_text(story, cause.thread).capitalize()
+    said = f"{who} stores to {place.element} where {cause.belongs} belongs: line {cause.line}"
     for values in dict.fromkeys((_with(place.values), "")):
-        yield (
-            f"{who} stores to {place.element} where {cause.belongs} belongs: line {cause.line}, "
-            f"`{place.text}`{values}."
-        )
+        yield f"{said}, `{place.text}`{values}." if place.text else f"{said}{values}."
 
 
 def _of_variable(story: Story, cause: Cause) -> Iterator[str]:
