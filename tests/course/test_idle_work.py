@@ -17,7 +17,7 @@ ONE_WARP = ("one_mma", "one_ldmatrix", "two_products", "split_sum")
 ONE_BLOCK = ("small_product", "squares", "store_rows", "wgmma_taps", *ONE_WARP)
 ONCE = ("copy_bulk",)  # sets up mbarriers, which a block may do once: a loop of it is a finding
 SHARED = [one for one in ALL if one.name not in (*ONE_BLOCK, *ONCE)]
-WARP_A_BLOCK = ("split_product",)  # as many blocks as products, of one warp each
+WARP_A_BLOCK = ("split_product", "tile_order")  # their blocks have one warp each
 # Without a barrier or a shuffle one thread can do what another one should.
 ALONE = [
     one
