@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Data = Times | Mapping[str, Times]
+MOST_BOUNDS = 5  # of a kernel from problem to problem: counting takes a second or two
 LEAST_LINEAR = 0.1  # a ratio below it cannot be read on an axis that begins at 0
 
 
@@ -57,8 +58,9 @@ def curve(
 
     The vertical axis is the time over the baseline's; without a baseline, the time in ms. times: of
     one problem, or of several by name, which get a picture each and share the vertical axis if it
-    is a ratio. Where nothing was timed, the picture says so. Raises ValueError where no kernel has
-    this size.
+    is a ratio. Where nothing was timed, the picture says so. A student's kernel that passes where
+    there is no GPU has its bound, a triangle on a dashed line. Raises ValueError where no kernel
+    has this size.
     """
     from helpers import plotting
     from helpers.plotting import styles
@@ -68,10 +70,10 @@ def curve(
     share = "y" if over is not None else ""
     figure, pictures = _pictures(named, 4.0, beside=True, share=share)
     for ax, (_, one) in pictures:
-        lines = _lines(one, by)
+        lines, bounds = _lines(one, by), _bound_lines(one, by)
         if not any(_size(kernel, one, by) is not None for kernel in one):
             raise ValueError(f"no kernel of these times has a size {by!r} to draw over")
-        if not lines:
+        if not lines and not bounds:
             states = ", ".join(dict.fromkeys(kernel.state for kernel in one))
             ax.text(0.5, 0.5, states, transform=ax.transAxes, ha="center", color=styles.INK)
         for number, (label, points) in enumerate(lines.items()):
@@ -80,13 +82,19 @@ def curve(
             look: styles.Look = {**styles.series(number), "linestyle": "none", "label": label}
             places = [_place(size, over) for size in points]
             ax.errorbar(places, middle, around, capsize=4, **look)
+        for number, (label, least) in enumerate(bounds.items(), len(lines)):
+            places = [_place(size, over) for size in least]
+            color = styles.series(number)["color"]
+            ax.vlines(places, 0, list(least.values()), color=color, linestyle="--", linewidth=1)
+            ax.plot(places, list(least.values()), linestyle="none", **_bound_look(number, label))
         if over is not None:
             ax.axhline(1, color=styles.INK, linestyle=":")
-        if all(isinstance(_place(size, over), int) for points in lines.values() for size in points):
-            sizes = sorted({size for points in lines.values() for size in points})
+        drawn: list[Mapping[Any, Any]] = [*lines.values(), *bounds.values()]
+        sizes = sorted({size for points in drawn for size in points})
+        if all(isinstance(_place(size, over), int) for size in sizes):
             ax.set_xticks(sizes, [str(size) for size in sizes], fontsize="small")
         ax.set_xlabel(xlabel or by.replace("_", " "))
-        if len(lines) > 1:
+        if len(lines) + len(bounds) > 1:
             ax.legend(frameon=False, loc="upper left")
         plotting.style(ax, title or _claim(one))
     first = pictures[0][0]
@@ -104,7 +112,8 @@ def across(
 
     by: the size in which the problems differ, such as "filter_width"; sizes of more than a factor
     of 100 get a logarithmic axis, and so do ratios below LEAST_LINEAR. floor: whether to draw the
-    least time that the record's device needs. Raises ValueError for times without a baseline, or
+    least time that the record's device needs. A student's kernel that passes where there is no GPU
+    has its bounds, triangles on a dashed line. Raises ValueError for times without a baseline, or
     where the problems have no such size.
     """
     from matplotlib.ticker import FuncFormatter, NullLocator
@@ -124,9 +133,12 @@ def across(
         points = {size: point for size, one in found if (point := _points(one, ratio=True))}
         look = styles.series(number)
         if not points:
-            first = found[0][1]
-            label = times[0].without_bar(first)
-            handles += ax.plot([], [], linestyle="none", label=label, **look)
+            bounds = _bounds_across(times, label, by)
+            name = times[0].without_bar(found[0][1])
+            look = _bound_look(number, name) if bounds else {**look, "label": name}
+            ax.vlines(list(bounds), 0, list(bounds.values()), linestyle="--", linewidth=1,
+                      color=look["color"])
+            handles += ax.plot(list(bounds), list(bounds.values()), linestyle="none", **look)
             continue
         middle, around = styles.spread(points.values())
         look |= {"capsize": 3, "markersize": 4, "label": label}
@@ -155,20 +167,28 @@ def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
     """Draw the kernels from the slowest to the fastest, with the floor of the record's device.
 
     yardstick: the title of a kernel that is no step. A kernel without a time has a name and no
-    bar.
+    bar; a student's has its bound, as in `bars`.
     """
     from helpers import plotting
 
-    figure, ax = plotting.subplots(9, 0.45 * len(times) + 2.2)
+    untimed = [one for one in times if one.ms is None]
+    bounds = [times.at_least(one, in_ms=True) for one in untimed]
+    notes = 0.25 * (2 if any(bounds) else 0)
+    figure, ax = plotting.subplots(9, 0.45 * len(times) + 2.2 + notes)
     plotting.ladder(
         ax,
         times.rows(),
         floor_ms=_floor_ms(times),
         yardstick=yardstick,
         yours=[one.row["series"] for one in times if one.kernel.yours and one.row is not None],
-        missing=[times.without_bar(one) for one in times if one.ms is None],
+        missing=[times.without_bar(one) for one in untimed],
         title=title or _claim(times),
     )
+    as_dot = ax.get_xscale() == "log"
+    for y, least in enumerate(bounds, len(ax.get_yticks()) - len(untimed)):
+        if least is not None:
+            _draw_at_least(ax, y, least, as_dot=as_dot, digits=".3g")
+    ax.set_xlabel(".\n".join([ax.get_xlabel(), *_said(bounds, as_dot)]))
     plotting.caption(ax, times.record)
     return figure
 
@@ -269,7 +289,11 @@ def _draw_bars(
 
 def _notes(times: Times, logarithmic: bool) -> list[str]:
     """Return what the marks of kernels without a time stand for: no lines where there are none."""
-    bounds = [least for one in times if (least := times.at_least(one)) is not None]
+    return _said([times.at_least(one) for one in times], logarithmic)
+
+
+def _said(every: Iterable[AtLeast | None], logarithmic: bool) -> list[str]:
+    bounds = [least for least in every if least is not None]
     if not bounds:
         return []
     mark = "Triangle" if logarithmic else "Dashed bar"
@@ -348,6 +372,35 @@ def _lines(times: Times, by: str) -> dict[str, dict[Any, tuple[float, float, flo
         label = ", ".join(filter(None, [one.kernel.label, rest]))
         lines.setdefault(label, {})[size] = points
     return lines
+
+
+def _bound_lines(times: Times, by: str) -> dict[str, dict[Any, float]]:
+    """Return the bounds of kernels without a time, by the value of a size, as `_lines` does."""
+    lines: dict[str, dict[Any, float]] = {}
+    for one in times:
+        size, least = _size(one, times, by), times.at_least(one)
+        if size is not None and least is not None:
+            lines.setdefault(f"{one.kernel.label}: {one.missing}", {})[size] = least.value
+    return lines
+
+
+def _bounds_across(times: Sequence[Times], label: str, by: str) -> dict[Any, float]:
+    """Return the bounds of a kernel by the size of the problems: of a few, each of which is counted
+    by itself, from the first to the last one.
+    """
+    step = max(1, (len(times) - 1) // (MOST_BOUNDS - 1))
+    every = {one.problem.where[by]: one.at_least(one[label]) for one in times[::step]}
+    return {size: least.value for size, least in every.items() if least is not None}
+
+
+def _bound_look(number: int, label: str) -> dict[str, Any]:
+    """Return how the bounds of a kernel without a time look over a size."""
+    from helpers.plotting import styles
+
+    return {
+        "color": styles.series(number)["color"], "marker": "^", "markerfacecolor": "white",
+        "label": f"{label}\n(a bound, not a time; no {plan_bounds.DEVICE} is faster)",
+    }
 
 
 def _size(one: Time, times: Times, by: str) -> Any:

@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, limits
-from helpers.bench import cudnn
+from helpers.bench import cudnn, plan_bounds
 from helpers.bench.on_device import NoLibraryError, OnDevice, Ready
 from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, KernelError, sized
 from helpers.bench.task import Library, require_source
 from helpers.launch import Plan
+from helpers.limits import SECTOR_BYTES
 from helpers.problems import gemm as ladder
+from helpers.simulator import bounds
+from helpers.simulator.bounds import Counts
 
 LIBRARY = "cuBLAS"
 RECORD = "benchmark_products"  # of the products beside cuBLAS
@@ -31,6 +34,7 @@ SIZES = (
 )
 # Rows, columns and terms of a check, and of a count. A kernel of halves copies 8 at a time.
 FEW, FEW_HALVES, ONE = (150, 140, 70), (150, 136, 72), (256, 128, 64)
+INNER = (64, 128)  # terms of the sums that are counted for a bound
 
 
 def gemm(rows: int = 4096, cols: int = 4096, inner: int = 4096, *, halves: bool = False) -> Gemm:
@@ -139,8 +143,45 @@ class Gemm(Problem):
         size = np.dtype(self.dtype).itemsize
         return limits.Work(bytes=size * cells, flops=2 * self.outputs * self.inner)
 
+    def bounds(self, kernel: Kernel) -> bounds.Bounds | None:
+        """Return the bounds of a kernel's launch on an H200; None of a library, and where tiles or
+        sums of INNER terms are cut at the ends of the matrices.
+        """
+        return _bounds(self, kernel)
+
     def on_device(self) -> GemmOnDevice:
         return GemmOnDevice(self)
+
+
+@functools.lru_cache(maxsize=16)
+def _bounds(problem: Gemm, kernel: Kernel) -> bounds.Bounds | None:
+    """Count one tile and two, of sums of two lengths: each block does what the others do, so that
+    the counts are straight lines in both numbers. Its bytes are those of the matrices, once.
+    """
+    if kernel.is_missing or isinstance(kernel.spec, Library):
+        return None
+    high, wide = kernel.spec.tile
+    if problem.rows % high or problem.cols % wide or problem.inner % INNER[0]:
+        return None
+    (whole,) = problem.plan(kernel)
+
+    def of_length(inner: int) -> Counts:
+        one, two = (
+            plan_bounds.counted(Gemm(high, tiles * wide, inner, problem.halves).plan(kernel))[0]
+            for tiles in (1, 2)
+        )
+        return one.at(two, whole.grid)
+
+    small, large = map(of_length, INNER)
+    counts = small.at(large, whole.grid, (*INNER, problem.inner))
+    sectors = {
+        "sectors_read": (problem.rows + problem.cols) * problem.inner,
+        "sectors_written": problem.outputs,
+    }
+    size = np.dtype(problem.dtype).itemsize
+    totals = {name: cells * size / SECTOR_BYTES for name, cells in sectors.items()}
+    counts = dataclasses.replace(counts, totals={**counts.totals, **totals})
+    return bounds.bounds(counts, plan_bounds.DEVICE)
 
 
 @functools.lru_cache(maxsize=4)

@@ -59,6 +59,19 @@ class Memcpy(Problem):
     def one(self) -> Memcpy:
         return Memcpy(min(ONE, self.n), 8)
 
+    @property
+    def size(self) -> int:
+        """Its floats."""
+        return self.n
+
+    def of_size(self, size: int) -> Memcpy:
+        return dataclasses.replace(self, n=size)
+
+    def counted_sizes(self, kernel: Kernel) -> tuple[int, int]:
+        """Return one and two walks of all blocks together over the array."""
+        walk = self.of_size(1).covered(kernel)
+        return walk, 2 * walk
+
     def arrays(self) -> dict[str, np.ndarray]:
         values = np.random.default_rng(SEED).random(self.n, dtype=np.float32)
         return {"out": np.full_like(values, np.nan), "in": values}

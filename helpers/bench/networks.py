@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, device, limits
+from helpers.bench import plan_bounds
 from helpers.bench.on_device import OnDevice, Ready
 from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, KernelError
@@ -75,6 +76,17 @@ class LeNet(Problem):
     @property
     def one(self) -> LeNet:
         return dataclasses.replace(self, images=1)
+
+    @property
+    def size(self) -> int:
+        """Its images."""
+        return self.images
+
+    def of_size(self, size: int) -> LeNet:
+        return dataclasses.replace(self, images=size)
+
+    def counted_sizes(self, kernel: Kernel) -> tuple[int, int]:
+        return plan_bounds.whole_blocks(lambda images: self.of_size(images).plan(kernel))
 
     def pixels(self) -> np.ndarray:
         """Return the images, uint8, (images, 28, 28)."""

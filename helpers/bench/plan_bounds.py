@@ -45,7 +45,7 @@ def bounds_of(
 
     plan: the launches for a problem of a size; sizes: two that the simulator can count; cache: what
     the first launch finds; parts: names of the launches that count, by default all. Raises
-    ValueError for a launch that ends in a finding.
+    ValueError for a launch that ends in a finding, and for one that the small plans do not have.
     """
     found: list[Bounds] = []
     made: dict[tuple, Bounds] = {}
@@ -59,6 +59,8 @@ def bounds_of(
         here = "hot" if found else cache
         times = sum(part.name == wanted.name for part in whole)
         few = sum(part.name == wanted.name for part in small)
+        if not few:
+            raise ValueError(f"{wanted.name} has no launch where the size is {sizes[0]:,}")
         key = wanted.name, wanted.options, wanted.grid, here, number % few
         if key not in made:
             counts = _counts(plan, size, sizes, wanted, number % few, chunks=times // few)
@@ -130,6 +132,14 @@ def _counted(plan: Plan, name: str, number: int, blocks: int) -> Counts:
     """
     if blocks:
         plan = tuple(dataclasses.replace(part, grid=(blocks, 1, 1)) for part in plan)
+    of_name = [k for k, part in enumerate(plan) if part.name == name]
+    return counted(plan)[of_name[number]]
+
+
+def counted(plan: Plan) -> tuple[Counts, ...]:
+    """Return the counts of the launches of a plan, which are run once, and then kept. Raises
+    ValueError for a launch that ends in a finding.
+    """
     key = tuple(
         (
             *(part.name, part.options, part.source, part.grid, part.block),
@@ -143,5 +153,4 @@ def _counted(plan: Plan, name: str, number: int, blocks: int) -> Counts:
             if profile.findings:
                 raise ValueError(f"{part.name}: {profile.findings[0]}")
         _known[key] = tuple(profile.counts for profile in profiles)
-    of_name = [k for k, part in enumerate(plan) if part.name == name]
-    return _known[key][of_name[number]]
+    return _known[key]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, launch, limits
+from helpers.bench import plan_bounds
 from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, KernelError
 from helpers.launch import Array, Launch, Plan
@@ -70,6 +71,17 @@ class Pooled(Problem):
     @property
     def one(self) -> Pooled:
         return self._with(1)
+
+    @property
+    def size(self) -> int:
+        """Its images."""
+        return self.shape.B
+
+    def of_size(self, size: int) -> Pooled:
+        return self._with(size)
+
+    def counted_sizes(self, kernel: Kernel) -> tuple[int, int]:
+        return plan_bounds.whole_blocks(lambda images: self._with(images).plan(kernel))
 
     def _with(self, images: int) -> Pooled:
         return dataclasses.replace(self, shape=dataclasses.replace(self.shape, B=images))

@@ -187,31 +187,34 @@ class Times(Sequence[Time]):
         alone = one.kernel.yours and sum(each.kernel.yours for each in self) == 1
         return f"{label or ('yours' if alone else one.kernel.title)}: {one.missing}"
 
-    def at_least(self, one: Time) -> AtLeast | None:
+    def at_least(self, one: Time, *, in_ms: bool = False) -> AtLeast | None:
         """Return what is known of a student's kernel that passes and is not timed here; None of any
         other, where its counts give no bound, and where the record is of another GPU than the one
         that bounds are for.
+
+        in_ms: in ms where there is a baseline, too.
         """
         is_of_bounds = plan_bounds.DEVICE in self.record.device.name
         if not (one.kernel.yours and one.state == NOT_HERE and is_of_bounds):
             return None
-        base = None if self.over is None else self._recorded(self.over).ms
+        is_ratio = self.over is not None and not in_ms
+        base = self._recorded(self.over).ms if self.over is not None and is_ratio else 1.0
         found = self.problem.bounds(one.kernel)
-        if found is None or (self.over is not None and base is None):
+        if found is None or base is None:
             return None
-        bound = 1e-3 * found.microseconds / (1.0 if base is None else base)
-        return AtLeast(bound, found.largest.title, self._ours(one.kernel))
+        ours = self._ours(one.kernel)
+        of_ours = None if ours is None else ours.ms
+        if is_ratio:
+            of_ours = ours.ratio.value if ours is not None and ours.ratio is not None else None
+        return AtLeast(1e-3 * found.microseconds / base, found.largest.title, of_ours)
 
-    def _ours(self, kernel: Kernel) -> float | None:
-        """Return the recorded ms or ratio of the kernel of kernels/ whose text, or that of one of
-        its launches, a student has written; None where it is a kernel of another name.
+    def _ours(self, kernel: Kernel) -> Time | None:
+        """Return the recorded time of the kernel of kernels/ whose text, or that of one of its
+        launches, a student has written; None where it is a kernel of another name.
         """
         if kernel.function not in kernel.sources:
             return None
-        ours = self._recorded(Kernel(kernel.name, kernel.spec, kernel.settings))
-        if self.over is None:
-            return ours.ms
-        return None if ours.ratio is None else ours.ratio.value
+        return self._recorded(Kernel(kernel.name, kernel.spec, kernel.settings))
 
     def _recorded(self, kernel: Kernel) -> Time:
         return _time(self.record, self.record.comparable(), self.problem, kernel, self.over)

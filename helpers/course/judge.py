@@ -86,7 +86,8 @@ def _judged(name: str, text: str, seed: int, benches: Benches) -> tuple[Graded, 
     try:
         found, outcomes = _of_answer(exercise, cases, with_counts.answer, seed)
         if exercise.is_recognisable(found.verdict):
-            small = _outcomes_of_each(exercise, text, exercise.small_cases, benches)
+            fitted = exercise.fit_all(kernel_cells.head(text), exercise.small_cases)
+            small = _outcomes_of_each(exercise, text, fitted, benches)
             found = replace(found, verdict=exercise.recognised(found.verdict, small))
         found = replace(found, verdict=_explained(exercise, text, found.verdict, benches))
         if outcomes and outcomes[-1].stopped != "time" and len(outcomes) < len(cases):

@@ -44,6 +44,16 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         yield layers.layer_case(rng, shape, (1,), (1,), facts={"name": name})
 
 
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield two groups of maps, several tiles of two images, and many channels."""
+    for shape in (
+        ConvShape(1, 2, 5, 6, 7, 3),
+        ConvShape(2, 1, 2, 19, 4, 2),
+        ConvShape(1, 9, 2, 4, 5, 2),
+    ):
+        yield layers.layer_case(rng, shape, (1,), (1,))
+
+
 def large(rng: np.random.Generator) -> kit.Case:
     """Return what a GPU times."""
     return layers.layer_case(rng, layers.LARGE, (1,), (1,))
@@ -76,35 +86,3 @@ def estimated(case: kit.Case, outcome: kit.Outcome) -> float:
         * sum(cost.cycles(n.traffic, n.instructions) for n in outcome.counts)
         / (shape.outputs * shape.terms)
     )
-
-
-OTHER_SHAPES = kit.Mistake(
-    "It is right on LeNet's layers and not on other shapes: take all sizes from the arguments, and "
-    "guard the last tile and the last group of maps.",
-    when=lambda case, got, want: "name" not in case.facts,
-)
-FINDINGS = (
-    kit.FindingHint(
-        "race",
-        "Shared memory is written while others still read it, or read before it is filled: a "
-        "barrier before the sums, and one after them.",
-        when=lambda found: found.array not in ("x", "y", "filter"),
-    ),
-    kit.FindingHint(
-        "race",
-        "Two threads write the same output: guard the last tile and the last group of maps, and "
-        "give each block a tile of its own.",
-        when=lambda found: found.array == "y",
-    ),
-    kit.FindingHint(
-        "out-of-bounds",
-        "Take all sizes from the arguments, and guard the last tile and the last group of maps. K "
-        "is at most 15.",
-        when=lambda found: found.array in ("x", "y", "filter"),
-    ),
-    kit.FindingHint(
-        "fault",
-        "An index is divided by 0. Take all sizes from the arguments: the filter's width, too.",
-        when=lambda found: "divides" in found.message,
-    ),
-)

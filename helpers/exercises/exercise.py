@@ -10,6 +10,7 @@ How an answer is judged is the matter of `graded`.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -48,11 +49,15 @@ class Exercise(GradedExercise):
         known, a guess says that it is one.
         """
         _stories.pop(self.name, None)
+        _recognised.pop(self.name, None)
+        if verdict.status not in ("wrong", "finding", "time"):
+            return verdict
+        if not verdict.is_guess:
+            _recognised[self.name] = cell
+            return verdict
         from helpers.exercises import stories
         from helpers.exercises.explained import NoStory
 
-        if not stories.is_to_explain(verdict):
-            return verdict
         try:
             told = stories.story_of(self, cell)
         except NoStory as error:
@@ -69,14 +74,27 @@ class Exercise(GradedExercise):
         """Return the picture of what the latest check found wrong: the terms of an output, and what
         its thread did. Raises ValueError where no check has found a cause that a picture shows.
         """
+        if self.name in _recognised:
+            self._follow(_recognised.pop(self.name))
         if self.name not in _stories:
             raise ValueError(
-                f"there is no story of {self.name} to draw: check an answer first; a right one has "
-                "none"
+                f"there is no picture of {self.name}: check an answer first; a right one has none, "
+                "nor has one whose launches cannot be recorded"
             )
         from helpers.exercises import stories
 
         return stories.picture_of(_stories[self.name])
+
+    def _follow(self, cell: KernelCell) -> None:
+        """Find the story of an answer whose mistake was recognised, so that the check needed none.
+        """
+        from helpers.exercises import stories
+        from helpers.exercises.explained import NoStory
+
+        with contextlib.suppress(NoStory):
+            told = stories.story_of(self, cell)
+            if told is not None:
+                _stories[self.name] = told
 
     def _as_graded(self, verdict: Verdict, kernel: Any, cell: KernelCell) -> Verdict:
         """Return the verdict that a grader would give, who reads the cell in the notebook's file.
@@ -111,6 +129,7 @@ class Exercise(GradedExercise):
 
 
 _stories: dict[str, Told] = {}  # of the latest check, by exercise
+_recognised: dict[str, KernelCell] = {}  # the latest answer whose mistake has a hint of its own
 _TWICE = (
     "Two cells of this session make this kernel, with different texts. The grader takes the last "
     "of them in the notebook, from top to bottom: keep one."

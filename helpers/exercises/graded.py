@@ -25,8 +25,6 @@ from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
 from helpers.exercises.budgets import Budget, no_doubles
 from helpers.exercises.cases import Case, distinct, real_pairs
 from helpers.exercises.mistakes import (
-    NO_DYNAMIC_MEMORY,
-    FindingHint,
     Mistake,
     misplaced,
     unwritten,
@@ -46,7 +44,7 @@ class GradedExercise(BaseExercise):
     """An exercise whose answer is a %%kernel cell.
 
     cases: a function of a generator of random numbers; reference: what should come out of a case,
-    an array, or arrays by output; rtol, atol: of a comparison with it; budgets, mistakes, findings:
+    an array, or arrays by output; rtol, atol: of a comparison with it; budgets, mistakes:
     as their classes say; counts: how a verdict counts Case.kinds ("size", "sizes"); fit: a case
     with the grid that the -D options of a cell ask for (raises CellError); most_of_a_block: values
     that one block of a case may write; turns: whether loops are counted; timed: a large case to
@@ -59,7 +57,6 @@ class GradedExercise(BaseExercise):
     reference: Callable[[Case], Arrays]
     budgets: tuple[Budget, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
-    findings: tuple[FindingHint, ...] = ()
     rtol: float = 0.0
     atol: float | Callable[[Case], float] = 0.0
     counts: Mapping[str, str] = field(default_factory=lambda: {"size": "sizes"})
@@ -123,7 +120,7 @@ class GradedExercise(BaseExercise):
 
     def run_small(self, cell: KernelCell) -> tuple[Outcome, ...]:
         """Run a kernel in the small cases, each by itself. Raises DoesNotCompile."""
-        cases = self.fitted_to(cell, self.small_cases)
+        cases = self.fit_all(cell, self.small_cases)
         return outcomes_of.checked(cell, cases, limit_s=self.limit_s, each=True)
 
     def recognised(self, verdict: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
@@ -176,7 +173,7 @@ class GradedExercise(BaseExercise):
     def _judged(self, cell: KernelCell, seed: int) -> Verdict:
         """Return the verdict of `_run`, sooner: only what comes out right is counted."""
         cases, wants = _drawn(self.cases, self.reference, seed)
-        fitted = self.fitted_to(cell, cases)
+        fitted = self.fit_all(cell, cases)
         outcomes = list(outcomes_of.checked(cell, fitted, limit_s=self.limit_s))
         verdict = self._of_outcomes(cases, outcomes, wants)
         if verdict is None:
@@ -211,11 +208,11 @@ class GradedExercise(BaseExercise):
 
     def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]:
         """Return the cases of a seed, launched as the options of a cell ask for."""
-        return self.fitted_to(cell, self.all_cases(seed))
+        return self.fit_all(cell, self.all_cases(seed))
 
-    def fitted_to(self, cell: KernelCell, cases: tuple[Case, ...]) -> tuple[Case, ...]:
-        """Return cases launched as the options of a cell ask for."""
-        return cases if self.fit is None else tuple(self.fit(case, cell) for case in cases)
+    def fit_all(self, cell: KernelCell, cases: Sequence[Case]) -> tuple[Case, ...]:
+        """Return cases, launched as the options of a cell ask for. Raises CellError."""
+        return tuple(cases if self.fit is None else (self.fit(case, cell) for case in cases))
 
     def to_time(self, cell: KernelCell, seed: int) -> Case:
         """Return the case that a GPU times."""
@@ -285,25 +282,21 @@ class GradedExercise(BaseExercise):
             is_memory = one.said.startswith("cannot allocate")
             return self._verdict("refused", one.said, "" if is_memory else keep)
         finding = one.findings[0]
-        hints = () if wrapped_index(finding) else (NO_DYNAMIC_MEMORY, *self.findings)
         shown = misplaced(case, one.misplaced)
-        if finding.kind == "race":
+        if finding.kind in ("race", "out-of-bounds") and not wrapped_index(finding):
             shown = wrong_values.only_large((*right, case), [len(right)]) or shown
-        known = shown or next(
-            (h.hint for h in hints if h.kind == finding.kind and h.when(finding)), None
-        )
         if one.stopped == "time":
             return self._verdict(
                 "time",
                 f"{case.title}: a launch reached its time limit, and was stopped\n"
                 f"{finding.brief()}",
-                known or (_TOO_MUCH if right else "Does each loop end, for every thread?"),
+                shown or (_TOO_MUCH if right else "Does each loop end, for every thread?"),
                 finding=finding,
                 is_guess=not shown,
             )
-        text = finding.brief() if known else str(finding)
+        text = finding.brief() if shown else str(finding)
         return self._verdict(
-            "finding", f"{case.title}\n{text}", known or "", finding=finding, is_guess=not shown
+            "finding", f"{case.title}\n{text}", shown, finding=finding, is_guess=not shown
         )
 
     def _of_results(
@@ -367,19 +360,8 @@ class GradedExercise(BaseExercise):
         pairs = [(outcomes[k].arrays[name], wants[k][name]) for k in wrong for name in wants[k]]
         if wrong_values.without_fractions(pairs):
             return wrong_values.FRACTION
-        found = self._mistake(cases, outcomes, wants, wrong)
-        return found.hint if found is not None and found.gives is not None else ""
-
-    def _mistake(
-        self,
-        cases: Sequence[Case],
-        outcomes: Sequence[Outcome],
-        wants: Sequence[Mapping[str, np.ndarray]],
-        wrong: Sequence[int],
-    ) -> Mistake | None:
-        """Return the first mistake that explains every case, the right ones too."""
         every = (cases, outcomes, wants, wrong)
-        return next((one for one in self.mistakes if self._explains(one, *every)), None)
+        return next((one.hint for one in self.mistakes if self._explains(one, *every)), "")
 
     def _hint(
         self,
@@ -388,12 +370,8 @@ class GradedExercise(BaseExercise):
         wants: Sequence[Mapping[str, np.ndarray]],
         wrong: Sequence[int],
     ) -> str:
-        """Return what usually leads to such outputs: of the first mistake whose signs they have;
-        else what the values themselves say.
-        """
+        """Return what the values themselves say."""
         pairs = [(outcomes[k].arrays[name], wants[k][name]) for k in wrong for name in wants[k]]
-        if (mistake := self._mistake(cases, outcomes, wants, wrong)) is not None:
-            return mistake.hint
         values = [
             (case, name, outcomes[k].arrays[name], wants[k][name])
             for k, case in enumerate(cases)
@@ -423,16 +401,10 @@ class GradedExercise(BaseExercise):
         return ""
 
     def _explains(self, mistake: Mistake, cases, outcomes, wants, wrong) -> bool:
+        """Return whether a mistake gives the outputs of every case, the right ones too."""
         explains = False
         for k, case in enumerate(cases):
             got = outcomes[k].arrays
-            if mistake.when is not None:
-                if k in wrong:
-                    name = case.outputs[0]
-                    if not mistake.when(case, got[name], wants[k][name]):
-                        return False
-                    explains = True
-                continue
             made = mistake.given(case)
             if made is None:  # this case cannot tell
                 continue

@@ -36,6 +36,6 @@ from helpers.exercises.cases import (
     without_budgets,
 )
 from helpers.exercises.exercise import Exercise
-from helpers.exercises.mistakes import FindingHint, Mistake, all_zero, within_warp
+from helpers.exercises.mistakes import Mistake
 from helpers.exercises.mutants import mutant
 from helpers.exercises.outcome import Outcome

@@ -1,10 +1,10 @@
-"""What a wrong result or a finding tells about the mistake behind it."""
+"""What a wrong result tells about the mistake behind it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,51 +20,22 @@ MOST_KEPT = 2**18
 @dataclass(frozen=True)
 class Mistake:
     """What a wrong result tells. hint: a sentence; gives: what comes out of a case if it is made,
-    None where it makes no difference that could be told; when: whether a wrong result (got, want)
-    shows it. One of the two is given.
+    None where it makes no difference that could be told.
     """
 
     hint: str
-    gives: Callable[[Case], Any] | None = None
-    when: Callable[[Case, np.ndarray, np.ndarray], Any] | None = None
+    gives: Callable[[Case], Any]
 
     def given(self, case: Case) -> Any:
         """Return what `gives` returns, computed once for a case with outputs of at most MOST_KEPT
         bytes: a class makes the same mistakes on the same cases.
         """
-        assert self.gives is not None
         if self.gives in case.mistaken:
             return case.mistaken[self.gives]
         made = self.gives(case)
         if sum(case.arrays[name].nbytes for name in case.outputs) <= MOST_KEPT:
             case.mistaken[self.gives] = made
         return made
-
-
-def all_zero(hint: str) -> Mistake:
-    """Return the mistake by which all outputs are 0."""
-    return Mistake(hint, when=lambda case, got, want: not got.any())
-
-
-@dataclass(frozen=True)
-class FindingHint:
-    """What a finding of a kind means in this exercise; when: for which of them (a function of the
-    Finding).
-    """
-
-    kind: str
-    hint: str
-    when: Callable[[Finding], Any] = field(default=lambda finding: True)
-
-
-# `extern __shared__ float tile[];` takes its size from the launch. (A wild address beyond the
-# static arrays has no array's name.)
-NO_DYNAMIC_MEMORY = FindingHint(
-    "out-of-bounds",
-    "The check's launch gives no dynamic shared memory, because the size is known before: write it "
-    "into the kernel, as in __shared__ float cells[256].",
-    when=lambda one: ", dynamic shared memory, of which the launch gives none" in one.message,
-)
 
 
 def wrapped_index(finding: Finding) -> bool:
@@ -75,12 +46,6 @@ def wrapped_index(finding: Finding) -> bool:
         finding.cause.startswith(OVERFLOWN)
         or re.search(r" as (a short|an unsigned number|an int that has overflowed)", finding.cause)
     )
-
-
-def within_warp(finding: Finding) -> bool:
-    """Return whether the two threads of a race, in a block of one axis, belong to one warp."""
-    other = re.search(r"which thread \((\d+), 0, 0\)", finding.message)
-    return other is not None and int(other[1]) // 32 == finding.thread[0] // 32
 
 
 def misplaced(case: Case, parameters: Mapping[str, str]) -> str:

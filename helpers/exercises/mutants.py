@@ -34,6 +34,7 @@ import numpy as np
 from helpers.exercises import folders
 from helpers.exercises.cases import Case, is_unwritten, real_pairs
 from helpers.exercises.outcome import Outcome
+from helpers.simulator import Finding
 
 FILE = Path(__file__).with_suffix(".json")
 ROUNDING = 1e-9  # of sums, relative to the values in them
@@ -108,7 +109,7 @@ def trace(case: Case, one: Outcome) -> Trace:
         return [
             [
                 found.kind,
-                found.array if found.array in case.arrays else "",  # others have a student's names
+                _what(case, found),
                 np.array(found.index).tolist(),
                 list(found.thread),
                 list(found.block),
@@ -117,6 +118,15 @@ def trace(case: Case, one: Outcome) -> Trace:
             for found in one.findings
         ]
     return [_sums(one.arrays[name]) for name in case.outputs]
+
+
+def _what(case: Case, found: Finding) -> str:
+    """Return what a finding is of: an array of the case, because others have a student's names; a
+    fault has no array, and one sentence for each error.
+    """
+    if found.kind == "fault":
+        return found.message
+    return found.array if found.array and found.array in case.arrays else ""
 
 
 def _sums(got: np.ndarray) -> list[float]:

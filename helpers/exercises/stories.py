@@ -58,8 +58,8 @@ def tasks(exercise: GradedExercise, cell: KernelCell) -> Iterator[Task]:
 def small_cases(exercise: GradedExercise, cell: KernelCell) -> tuple[Case, ...]:
     """Return the cases in which a mistake of a cell is explained, the smallest first."""
     if exercise.small is not None:
-        return exercise.fitted_to(cell, exercise.small_cases)
-    cases = exercise.fitted_to(cell, exercise.all_cases(NOTEBOOK_SEED))
+        return exercise.fit_all(cell, exercise.small_cases)
+    cases = exercise.fit_all(cell, exercise.all_cases(NOTEBOOK_SEED))
     few = [one for one in cases if _cells(one) <= MOST_CELLS and _threads(one) <= MOST_THREADS]
     return tuple(sorted(few, key=_cells)[:_MOST_CASES])
 
@@ -80,7 +80,7 @@ def _solved(exercise: GradedExercise, case: Case) -> Followed:
     key = exercise.name, case.title
     if key not in _right:
         cell = kernel_cells.parse(str(exercise.solution))
-        (fitted,) = exercise.fitted_to(cell, (case,))
+        (fitted,) = exercise.fit_all(cell, (case,))
         solved = experiment_of(fitted, cell)
         _right[key] = Followed(solved.record())
         while len(_right) > _MOST_CASES:

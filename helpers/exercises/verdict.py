@@ -124,7 +124,7 @@ class Verdict:
             first, *rows = rows
             if len(self.lines) > 1:  # both lines of a race, in one
                 rows = [" \u00b7 ".join(row.strip() for row in rows[:2]), *rows[2:]]
-        if hint and self.status in ("wrong", "finding"):
+        if hint and self.status in ("wrong", "finding", "refused"):
             rows = [first, *rows]
             first, *_ = re.split(r"(?<=[.?!]) (?=[A-Z`])", hint[0], maxsplit=1)
         elif hint and not self.passed:

@@ -9,7 +9,7 @@ import numpy as np
 
 from helpers import plotting
 from helpers.plotting.boxes import OWN, box
-from helpers.plotting.styles import BARS, INK, Look, spread
+from helpers.plotting.styles import BARS, INK, Look, bar, beside, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from helpers.bench.times import Time, Times
 
 COPY = "device-to-device copy"
+WIDEST = 115  # percent that the picture of shares has room for
 # The loop that fills the tile of conv1d_tiled_steps, and two statements in its place: all threads
 # go once, and the first ones a second time. For filters of at most TILE_WIDTH + 1 weights.
 BY_IF = (
@@ -133,7 +134,8 @@ def _shares(times: Times, name: str, copy: Time) -> tuple[float, float, float]:
 def shares_figure(times: Mapping[int, Times], copy: Time) -> Figure:
     """Draw the kernels' speeds in percent of the copy's, for two filters by their width.
 
-    A kernel that has no time has a name and no bar. The title names the last one that is ours.
+    A kernel that has no time has a name and no bar; a student's that passes where there is no GPU
+    has the dashed outline of its bound. The title names the last one that is ours.
     """
     figure, ax = plotting.subplots(9, 5.6)
     looks = BARS["aside"], BARS["ours"]
@@ -147,6 +149,11 @@ def shares_figure(times: Mapping[int, Times], copy: Time) -> Figure:
             np.array(there) + 0.4 * k, speeds, 0.38, xerr=around, capsize=3, edgecolor=INK,
             label=f"filter of {width}", **look,
         )
+        for y, least in enumerate(map(each.at_least, each)):
+            if least is not None and copy.ms is not None:
+                most = 100 * copy.ms / least.value
+                bar(ax, y + 0.4 * k, most, "bound", height=0.38)
+                beside(ax, min(most, WIDEST), y + 0.4 * k, f"at most {most:.0f}")
     _finish(ax, names)
     best = [one for one in next(iter(times.values())) if not one.kernel.yours][-1].kernel.title
     shares = [f"{share(each, best, copy):.0f} % (filter of {w})" for w, each in times.items()]
@@ -165,11 +172,15 @@ def _name(one: Time) -> str:
 
 def _finish(ax: Axes, names: list[str]) -> None:
     ax.axvline(100, color=INK, linestyle=":")
+    words = ["percent of the copy's speed (n = 100,000,000)"]
+    if any(text.get_text().startswith("at most") for text in ax.texts):
+        words.append("Dashed bar: a bound by its counts, not a speed; no H200 is faster")
     ax.set(
-        yticks=np.arange(len(names)) + 0.2, yticklabels=names, xlim=(0, 115),
-        xlabel="percent of the copy's speed (n = 100,000,000)",
+        yticks=np.arange(len(names)) + 0.2, yticklabels=names, xlim=(0, WIDEST),
+        xlabel=".\n".join(words),
     )
     ax.set_ylim(len(names) - 0.2, -0.4)  # with the room of a last name that has no bar
+    below = -0.05 - 0.06 * len(words)
     ax.legend(
-        loc="upper right", bbox_to_anchor=(1, -0.11), ncols=2, frameon=False, fontsize="small"
+        loc="upper right", bbox_to_anchor=(1, below), ncols=2, frameon=False, fontsize="small"
     )

@@ -70,6 +70,12 @@ def _jupyter_server_extension_points() -> list[dict]:
 
 
 def _load_jupyter_server_extension(server) -> None:
+    # An extension that is loaded after ours, such as jupytext's, may put a contents manager of its
+    # own in the place of this one. When the loop runs, all are loaded.
+    server.io_loop.add_callback(_register, server)
+
+
+def _register(server) -> None:
     server.contents_manager.register_pre_save_hook(keep_metadata(ROOT))
     if hasattr(server.contents_manager, "register_post_save_hook"):  # contents in files
         server.contents_manager.register_post_save_hook(keep_states(ROOT))

@@ -30,6 +30,8 @@ from .findings import (
     UPDATED,
     Finding,
     finding_of_launch,
+    missing_barrier,
+    missing_between,
 )
 from .library import Place, RawFinding
 from .module import Kernel
@@ -612,9 +614,7 @@ class _Describer(BarrierWords, EndingWords):
             return self.cause_of_contention(contended)
         if (line := self.waiting_line()) is not None:
             return self.cause_of_plain_wait(line, same_block)
-        missing = "is missing between the two lines"
-        if self.line == self.other_line:
-            missing = "is missing between the load and the store, or between two turns of the loop"
+        missing = missing_between(self.line, self.other_line)
         progress, array = self.scene.progress, self.array
         if array and array.space == "global" and progress and progress.blocks > 1:
             return (
@@ -638,7 +638,7 @@ class _Describer(BarrierWords, EndingWords):
                 "for the loop. Store the value first, then call __threadfence_block(), and set the "
                 "flag, which is volatile, last."
             )
-        return f"On a GPU either may come first: a __syncthreads() {missing}."
+        return missing_barrier(self.line, self.other_line)
 
     def cause_of_plain_wait(self, line: int, same_block: bool) -> str:
         name = self.array.name if self.array is not None else "it"

@@ -98,11 +98,11 @@ class EndingWords(FindingFacts):
     def cause_of_wait(self, wait: Wait, progress: Progress) -> str:
         later = progress.blocks - progress.done - 1
         if later > 0 and wait == Wait.GRID:
+            which = "the block that has" if later == 1 else f"one of the {later:,} blocks that have"
             return (
                 "Blocks run one after another here, and a GPU, too, begins a block only when "
-                f"there is room: a wait for one of the {quantity(later, 'block')} that have not "
-                "ended may last for ever. Let a block wait for earlier ones only, or use two "
-                "kernels."
+                f"there is room: a wait for {which} not begun may last for ever. Let a block wait "
+                "for earlier ones only, or use two kernels."
             )
         return "Does a thread write the value that ends this loop, and does this one read it?"
 

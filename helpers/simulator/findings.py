@@ -36,6 +36,7 @@ ANY_ORDER = "Blocks run in any order"
 PLAIN_WAIT = "which is not volatile: the compiler may load it once"
 # How the message ends about an access and an asynchronous copy in one interval between barriers.
 OVERTAKING = "fills at the same time: no barrier is between the two"
+_MISSING = "is missing between the"
 _MOST_PAIRS = 8  # of lines that a race names beside its own
 _INDEXED = re.compile(r"\b([A-Za-z_]\w*)\s*\[").findall  # names of arrays with an index
 _STORED = re.compile(
@@ -555,7 +556,27 @@ def _need(finding: Finding) -> str | None:
         return "a wait"
     if finding.cause.startswith(ANY_ORDER):
         return "a launch"
-    return "a barrier" if "is missing between the" in finding.cause else None
+    return "a barrier" if _MISSING in finding.cause else None
+
+
+def needs_barrier(finding: Finding) -> bool:
+    """Return whether the cause of a race advises a barrier of its block or warp."""
+    return (
+        finding.kind == "race" and _MISSING in finding.cause and "a __sync" in finding.cause
+    )
+
+
+def missing_between(line: int, other_line: int | None) -> str:
+    """Return where a barrier is missing that would order the two accesses of a race."""
+    if line == other_line:
+        return f"{_MISSING} load and the store, or between two turns of the loop"
+    return f"{_MISSING} two lines"
+
+
+def missing_barrier(line: int, other_line: int | None) -> str:
+    """Return the cause of a race that a barrier of the block orders."""
+    missing = missing_between(line, other_line)
+    return f"On a GPU either may come first: a __syncthreads() {missing}."
 
 
 def _one_race(group: list[Finding]) -> Finding:

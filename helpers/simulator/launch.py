@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import c_size_t
 from dataclasses import dataclass, field, replace
@@ -25,14 +26,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import arrays, encoded, memory, rehearsal
+from . import arrays, coverage, cures, encoded, extremes, memory, rehearsal
 from .architecture import HEAP_BYTES
 from .arrays import ArrayName
 from .byte_counts import with_byte_count
 from .describe import Scene, describe_finding, describe_unwritten, missed_barriers
 from .faults import LaunchFault, OutOfMemory
 from .finding_facts import Kind
-from .findings import Finding, merge_findings, one_a_cause, origin_of, with_warnings
+from .findings import (
+    Finding,
+    merge_findings,
+    one_a_cause,
+    origin_of,
+    with_warnings,
+)
 from .launch_limits import Extents, extents, require_launchable, whole_number
 from .library import (
     Busiest,
@@ -63,6 +70,7 @@ OBSERVERS = {
     "traffic": 8,
     "instructions": 16,
     "without_products": 32,  # matrix instructions multiply by 0
+    "changes": 64,  # a store races only if it changes what is there
 }
 CHECKS = ("bounds", "barriers", "races", "initialisation")
 
@@ -76,6 +84,8 @@ _MOST_SAVED = 512 << 20  # bytes
 _NEVER, _AT_END, _ON_REQUEST = 0, 1, 2  # Undo in machine/machine.h
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _REHEARSAL_SHARE = 0.25  # of the time limit: a loop that waits for another thread counts no turns
+_MOST_COMPARED = 1 << 14  # elements, about, of an array whose values are compared
+_CURES_S = 5.0  # for blocks that run again with barriers more, each of which takes milliseconds
 _TRIAL_S = 2.0  # for blocks that run again with larger arrays
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
 _ALL_WARPS = 2**32 - 1  # all_warps in machine/traffic.h
@@ -112,6 +122,7 @@ class LaunchReport:
     sectors_written: int = 0
     busiest: Busiest = field(default_factory=Busiest, compare=False)
     stores: tuple[StoreShare, ...] = field(default=(), compare=False)
+    remarks: tuple[str, ...] = ()
 
 
 def launch(
@@ -165,11 +176,17 @@ def launch(
     seconds = float(time_limit) if time_limit is not None else _usual_time()
     start = time.monotonic()
     deadline = start + seconds
-    with door:
+    is_whole = sample_every == 1 and set(CHECKS) <= set(observe)
+    whole = coverage.whole_arrays(kernel, packed) if is_whole else ()
+    remarks = extremes.remarks(kernel, packed) if is_whole else ()
+    with door, coverage.watched(whole):
         rehearsed = _rehearse(one, observe, start + _REHEARSAL_SHARE * seconds)
         if rehearsed is not None and rehearsed.report.fatal is not None:
             print(rehearsed.report.printed, end="", flush=True)
             raise _fault(one, rehearsed.report)
+        began = time.monotonic()
+        causes = _tried_cures(one, observe, rehearsed)
+        deadline += time.monotonic() - began
         most = _workers(kernel, grid, block, observe, sample_every)
         workers = most if workers is None else min(workers, max(most, 1))
         more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
@@ -184,7 +201,9 @@ def launch(
                 report = replace(report, findings=findings)
         finally:
             machine().halo_forget_before()
-    report = replace(report, findings=one_a_cause(report.findings))
+        if not report.findings and (remarks or whole):
+            report = replace(report, remarks=(*remarks, *coverage.remarks(kernel, whole)))
+    report = replace(report, findings=cures.as_tried(one_a_cause(report.findings), causes))
     if "initialisation" in observe:
         report = replace(report, findings=with_warnings(report.findings, warned(kernel)))
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
@@ -574,7 +593,83 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> _Rehears
         return None
     from_memory = overflows.comes_from_memory(careful.compiled.ptx)
     blocks = rehearsal.blocks_to_rehearse(one.grid, one.block, from_memory)
-    return _run_carefully(one, careful, observe, deadline, blocks, _REHEARSAL_TURNS)
+    found = _run_carefully(one, careful, observe, deadline, blocks, _REHEARSAL_TURNS)
+    return _without_equal_stores(one, careful, observe, deadline, blocks, _REHEARSAL_TURNS, found)
+
+
+def _without_equal_stores(
+    one: _Launch,
+    careful: Kernel,
+    observe: Sequence[str],
+    deadline: float,
+    blocks: np.ndarray,
+    turns: int,
+    rehearsed: _Rehearsal | None,
+) -> _Rehearsal | None:
+    """Return a rehearsal without the races of stores that leave what is there: whichever thread
+    comes first, all read the same. So the blocks run again, and such a store counts as a load.
+
+    Of many values that are alike, such as zeros behind the data, this says nothing about others: a
+    race in such an array stays, and so do those in shared memory, whose values are gone.
+    """
+    if rehearsed is None:
+        return None
+    found = rehearsed.report.findings
+    if not any(f.kind == "race" and _has_different_values(one, f.array) for f in found):
+        return rehearsed
+    again = _run_carefully(one, careful, (*observe, "changes"), deadline, blocks, turns)
+    if again is None or not again.report.completed:
+        return rehearsed
+    racing = {rehearsal.fault_of(f) for f in again.report.findings}
+    kept = tuple(
+        f
+        for f in found
+        if f.kind != "race"
+        or rehearsal.fault_of(f) in racing
+        or not _has_different_values(one, f.array)
+    )
+    return replace(rehearsed, report=replace(rehearsed.report, findings=kept))
+
+
+def _has_different_values(one: _Launch, name: str | None) -> bool:
+    """Return whether no value is that of more than half of the elements of an array that a launch
+    is given.
+    """
+    parameter = next((p for p in one.kernel.parameters if p.name == name), None)
+    place = memory.allocation(one.pointers[parameter.name]) if parameter is not None else None
+    if parameter is None or place is None or not parameter.element_bytes:
+        return False
+    start, nbytes = place
+    values = np.empty(nbytes - nbytes % parameter.element_bytes, np.uint8)
+    memory.read(values, start, values.nbytes)
+    elements = values.view(f"V{parameter.element_bytes}")
+    elements = elements[:: len(elements) // _MOST_COMPARED + 1].tolist()
+    return max(Counter(elements).values(), default=0) <= len(elements) / 2
+
+
+def _tried_cures(
+    one: _Launch, observe: Sequence[str], rehearsed: _Rehearsal | None
+) -> dict[tuple, tuple[str, str]]:
+    """Return other causes for the races of a rehearsal whose advice does not help. The block of a
+    race runs again, and the last one, in which threads may have left.
+    """
+    careful = one.kernel.rehearsal
+    if rehearsed is None or careful is None:
+        return {}
+    first, deadline = rehearsed.report, time.monotonic() + _CURES_S
+
+    def run(changed: Kernel, block: Extents) -> tuple[Finding, ...] | None:
+        blocks = np.unique(np.array([_linear(block, one.grid), one.blocks - 1], np.uint64))
+        again = _run_carefully(one, changed, observe, deadline, blocks, _REHEARSAL_TURNS)
+        if again is None:
+            return None
+        report = again.report
+        if report.fatal is not None:
+            return (*report.findings, report.fatal)
+        # Of a run that was cut, the rest is not known, unless the first one was cut, too.
+        return report.findings if report.completed or not first.completed else None
+
+    return cures.tried(careful, first.findings, run)
 
 
 def _run_carefully(
@@ -586,7 +681,7 @@ def _run_carefully(
     turns: int,
 ) -> _Rehearsal | None:
     report = one.of(careful).run(
-        [name for name in observe if name in CHECKS],
+        [name for name in observe if name in (*CHECKS, "changes")],
         deadline,
         (),
         undo=_AT_END,
@@ -625,6 +720,7 @@ def _confirmed(
     try:
         blocks = np.arange(0, last + 1, sample_every, dtype=np.uint64)
         again = _run_carefully(one, careful, observe, deadline, blocks, 0)
+        again = _without_equal_stores(one, careful, observe, deadline, blocks, 0, again)
     finally:
         machine().halo_exchange()
     if again is None or not again.report.completed:

@@ -82,6 +82,7 @@ def profile_of(
         bulk_copies=_lines(copies, reader), shares=_shares(report, reader),
         of_headers=of_headers, clock_reads=_clock_reads(kernel),
         remark=kernel.module.compiled.remark,
+        remarks=report.remarks,
     )
     if not len(report.executed) or not report.completed:
         return profile

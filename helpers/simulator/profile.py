@@ -63,7 +63,8 @@ class Profile:
     and blocks did; of_headers: those of `instructions` that functions of headers execute on their
     own account, as a barrier of <cuda/barrier> reads a clock; clock_reads: how many instructions of
     the kernel read a clock, those of headers left out, whether or not they were executed; remark:
-    why the counters are not those of nvcc's PTX, "" if they are.
+    why the counters are not those of nvcc's PTX, "" if they are; remarks: on what may be a mistake
+    and is no fault.
     ptxas joins neighbouring words of shared memory and drops loads. The counters follow its machine
     code, and count an access as PTX has it where that is not sure.
     """
@@ -89,6 +90,7 @@ class Profile:
     clock_reads: int = field(default=0, repr=False, compare=False)
     shares: Shares = field(default_factory=Shares, repr=False, compare=False)
     remark: str = field(default="", compare=False)
+    remarks: tuple[str, ...] = ()
 
     def bounds(self, device: str = "H200", cache: str = "cold") -> Bounds:
         """Return what no such device does faster, resource by resource.
@@ -193,7 +195,7 @@ class Profile:
         if self.remark:
             other = "the counters follow the code of NVRTC, and PyCUDA's nvcc may write another"
             told.append(f"{other} ({self.remark})")
-        return tuple(told)
+        return (*told, *self.remarks)
 
     def _spilled_bytes(self) -> int:
         """Return the bytes that the code of a thread stores and loads for want of registers."""

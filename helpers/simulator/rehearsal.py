@@ -60,8 +60,8 @@ def unconfirmed(
     findings: Iterable[Finding], rehearsed: Iterable[Finding], fatal: Finding | None
 ) -> list[Finding]:
     """Return the findings that need confirmation, and that no rehearsal has."""
-    known = {_fault(finding) for finding in rehearsed}
-    return [f for f in findings if needs_confirmation(f, fatal) and _fault(f) not in known]
+    known = {fault_of(finding) for finding in rehearsed}
+    return [f for f in findings if needs_confirmation(f, fatal) and fault_of(f) not in known]
 
 
 def without_proof(doubtful: Iterable[Finding]) -> list[Finding]:
@@ -83,14 +83,14 @@ def joined(
     If both have a fault, the rehearsal's finding stays, because it names the thread that makes the
     access; the number of times is that of the launch.
     """
-    by_fault = {_fault(finding): finding for finding in rehearsed}
+    by_fault = {fault_of(finding): finding for finding in rehearsed}
     places = {(f.kind, f.file, f.line) for f in findings if not needs_confirmation(f, fatal)}
     kept = []
     for finding in findings:
         if not needs_confirmation(finding, fatal):
             kept.append(finding)
         elif finding not in refuted:
-            same = by_fault.pop(_fault(finding), finding)
+            same = by_fault.pop(fault_of(finding), finding)
             kept.append(replace(same, count=max(same.count, finding.count)))
     more = [f for f in by_fault.values() if (f.kind, f.file, f.line) not in places]
     if fatal is not None and fatal.kind == "out-of-bounds":
@@ -105,7 +105,7 @@ def _is_elsewhere(race: Finding, fatal: Finding) -> bool:
     return race.file == fatal.file and fatal.line in lines and race.array != fatal.array
 
 
-def _fault(finding: Finding) -> tuple:
+def fault_of(finding: Finding) -> tuple:
     """Return what the findings of one fault have in common, whichever thread was the first."""
     lines = frozenset((finding.line, finding.other_line))
     return finding.kind, finding.file, lines, finding.array, is_never_set(finding)

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from helpers import bench, checking, device, kernel_cells, kernels, simulator
-from helpers.bench import figures, old_records, on_device, problem, results, timing
+from helpers.bench import figures, old_records, on_device, plan_bounds, problem, results, timing
 from helpers.bench.counts import NOT_YET
-from helpers.experiments import channel_sums
+from helpers.bench.memory import Memcpy
+from helpers.experiments import channel_sums, gemm_ladder, tiles
 from helpers.limits import ConvShape
 from helpers.plotting import descriptions, memory, styles
 from helpers.problems import conv2d
+from helpers.simulator import bounds
 
 SMALL = ConvShape(B=2, C=2, M=3, H=21, W=30, K=4)
 TILED = "conv2d_tiled"
@@ -500,6 +502,7 @@ def test_the_only_kernel_of_a_student_without_a_time_needs_no_name_in_a_figure()
         (lambda: bench.layer("layer 1"), "", "conv2d_basic", "107_layer"),
         (lambda: bench.conv1d(10**8, 3), "conv1d_constant", "conv1d_tiled_steps", "104_unrolled"),
         (lambda: bench.axpy(10**7), "", "axpy_basic", "114_timing_traps"),
+        (lambda: bench.memcpy(2**25), "", "copy_in_flight", "106_waiting"),
     ],
 )
 def test_a_right_kernel_without_a_time_has_the_outline_of_its_bound(make, baseline, name, record):
@@ -522,6 +525,88 @@ def test_a_right_kernel_without_a_time_has_the_outline_of_its_bound(make, baseli
     assert any(text.get_text().startswith("at least ") for text in ax.texts)
     assert least.ours in [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "D"]
     assert "not a time" in descriptions.description(ax.figure)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: bench.gemm(256, 192, 256), "gemm_column"),
+        (lambda: bench.gemm(256, 256, 256, halves=True), "gemm_mma"),
+        (lambda: Memcpy(5 * 32_768, 4), "copy_in_flight"),
+        (lambda: bench.pooled("layer 1", images=9), "lenet_conv_pool"),
+        (lambda: bench.network(32), "plain"),
+    ],
+)
+def test_a_bound_by_few_is_that_of_the_whole_launch(make, name):
+    one = make()
+    kernel = one.kernel(name)
+    found = one.bounds(kernel)
+    counts = plan_bounds.counted(one.plan(kernel))
+    caches = ["cold", *["hot"] * (len(counts) - 1)]
+    whole = [bounds.bounds(each, "H200", cache) for each, cache in zip(counts, caches, strict=True)]
+    assert found.microseconds == pytest.approx(sum(one.microseconds for one in whole), rel=0.02)
+    assert found.resource == bounds.in_a_row(whole, name).resource
+
+
+def test_what_few_do_otherwise_has_no_bound():
+    """A product whose tiles are cut, and a network whose last launch is another one for few."""
+    for one, name in ((bench.gemm(250, 192, 256), "gemm_column"), (bench.network(48), "plain")):
+        assert one.bounds(one.kernel(name)) is None
+
+
+def test_a_ladder_has_the_bounds_of_the_students_steps_below_their_times():
+    product = bench.gemm()
+    rungs = gemm_ladder.rungs(product)
+    base, rung = rungs["block tile"], rungs["thread tile 8 x 8"]
+    mine = cell_of("gemm_patch", of="gemm_patch")
+    times = product.compare(base, rung, mine, record="201_gemm")
+    least = times.at_least(times[-1], in_ms=True)
+    assert 0.3 * times.ms(rung.title) < least.value < times.ms(rung.title)
+    assert least.value == pytest.approx(times.at_least(times[-1]).value * times.ms(base.title))
+    (ax,) = bench.ladder(times).axes
+    assert ax.patches[-1].get_width() == least.value
+    assert ax.patches[-1].get_linestyle() == "--" and "not a time" in ax.get_xlabel()
+
+
+def test_a_curve_has_the_bounds_of_each_size():
+    layer, mine = bench.layer("layer 2"), cell_of("conv2d_tiled_maps", of="conv2d_tiled_maps")
+    kernels = [layer.kernel(one, MAPS=m) for one in ("conv2d_tiled_maps", mine) for m in (2, 4)]
+    times = layer.compare("conv2d_constant", *kernels, record="111_tiles")
+    (ax,) = bench.curve(times, by="maps").axes
+    (bounds,) = [line for line in ax.lines if line.get_marker() == "^"]
+    assert list(bounds.get_ydata()) == [times.at_least(one).value for one in times[-2:]]
+    ours = [one.ratio.value for one in times[1:3]]
+    assert all(0 < low < high for low, high in zip(bounds.get_ydata(), ours, strict=True))
+    assert "a bound, not a time" in bounds.get_label()
+
+
+def test_a_figure_across_problems_has_bounds_of_a_few_of_them():
+    mine = cell_of("conv1d_constant", of="conv1d_constant")
+    times = [
+        bench.conv1d(10**7, width).compare("conv1d_vector", mine, record="402_crossover")
+        for width in range(15, 15 + 16 * 9, 16)
+    ]
+    (ax,) = bench.across(times, "filter_width").axes
+    (bounds,) = [line for line in ax.lines if line.get_marker() == "^"]
+    assert list(bounds.get_xdata()) == [15, 47, 79, 111, 143]
+    assert list(bounds.get_ydata()) == [one.at_least(one[-1]).value for one in times[::2]]
+
+
+def test_shares_of_a_copys_speed_have_the_bound_of_a_students_kernel():
+    name = "conv1d_tiled_steps"
+    copy = bench.memcpy(10**8).sweep(tiles.COPY, record="104_tiles")[0]
+    best = {
+        width: bench.conv1d(10**8, width).sweep(
+            name, "conv1d_vector", cell_of(name, of=name), record="104_tiles"
+        )
+        for width in (3, 31)
+    }
+    (ax,) = tiles.shares_figure(best, copy).axes
+    outlines = [bar.get_width() for bar in ax.patches if bar.get_linestyle() == "--"]
+    assert outlines == [100 * copy.ms / one.at_least(one[-1]).value for one in best.values()]
+    shares = [tiles.share(one, name, copy) for one in best.values()]
+    assert all(most > share for most, share in zip(outlines, shares, strict=True))
+    assert "not a speed" in ax.get_xlabel()
 
 
 def test_a_bound_follows_the_text_of_the_student():

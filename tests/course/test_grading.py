@@ -292,11 +292,19 @@ def test_the_box_takes_the_toolkit_that_the_grader_has_chosen(headers, monkeypat
                 grade(level, exercises.find(NAME).solution)
 
 
-def test_a_grader_gives_the_hint_of_a_mutant(level):
-    """Its cases are of a secret seed, and mistakes are recognised in cases of every seed."""
-    flipped = exercises.find(NAME).solution.replace("filter[j]", "filter[2 - j]")
-    found = grade(level, flipped)
-    assert found["status"] == "wrong" and found["hint"].startswith("The filter is flipped")
+@pytest.mark.parametrize(
+    ("name", "edit", "hint"),
+    [
+        (NAME, ("filter[j]", "filter[2 - j]"), "The filter is flipped"),
+        ("rung", ("filter[((first + m)", "filter[(m"), "Every group of maps has the weights"),
+    ],
+)
+def test_a_grader_gives_the_hint_of_a_mutant(name, edit, hint, level):
+    """Its cases are of a secret seed, and mistakes are recognised in cases of every seed, launched
+    as the answer asks for.
+    """
+    found = grade(level, exercises.find(name).solution.replace(*edit), name)
+    assert found["status"] == "wrong" and found["hint"].startswith(hint)
 
 
 def test_a_grader_tells_what_the_threads_did(level, monkeypatch):
@@ -312,11 +320,11 @@ def test_a_grader_tells_what_the_threads_did(level, monkeypatch):
     assert general["messages"] == found["messages"] and "i != 1" not in general["hint"]
 
 
-def grade(level: str, text: str) -> dict:
+def grade(level: str, text: str, name: str = NAME) -> dict:
     with tempfile.TemporaryDirectory(prefix="halo-machine-") as folder:
         benches = Benches(level, box.machine_folder(Path(folder)))
         try:
-            return judge.grade(NAME, text, 11, benches)
+            return judge.grade(name, text, 11, benches)
         finally:
             benches.close()
 

@@ -54,7 +54,10 @@ def test_parameters_in_another_order_are_called_so(one):
     order = re.compile(rf"(__global__[^{{]*?\w+\()({array}), ?({array})")
     verdict = one.judge(order.sub(r"\1\3, \2", one.solution, count=1))
     assert verdict.status in ("wrong", "finding", "refused"), verdict
-    assert verdict.hint.endswith("Keep the parameters of the stub, in their order."), verdict
+    keep = "Keep the parameters of the stub, in their order."
+    assert verdict.hint.endswith(keep), verdict
+    if verdict.status == "refused":
+        assert verdict.explanation.sentence == f"FAIL: {keep}", "the cause comes first"
 
 
 # ---- rounding ----

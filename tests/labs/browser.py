@@ -112,8 +112,8 @@ def open_file(page, server: str, path: str) -> None:
 
 
 def prompt(page, number: int) -> None:
-    """Wait until a cell has its number: until it has run."""
-    page.wait_for_selector(f'.jp-InputPrompt:has-text("[{number}]:")')
+    """Wait until a cell has its number: until it has run. The code of a check is hidden."""
+    page.wait_for_selector(f'.jp-InputPrompt:has-text("[{number}]:")', state="attached")
 
 
 def cell(page, number: int):

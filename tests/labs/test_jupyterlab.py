@@ -103,6 +103,21 @@ def test_saving_a_copy_renews_the_start_page_and_saving_anything_else_does_not(
 # ---------------------------------------------------------------------------------------- settings
 
 
+def test_the_hooks_are_those_of_the_contents_manager_that_stays():
+    """Another extension, such as jupytext's, replaces the one that is there when ours is loaded."""
+    waiting = []
+    first, last = (SimpleNamespace(hooks=[]) for _ in range(2))
+    for one in (first, last):
+        one.register_pre_save_hook = one.register_post_save_hook = one.hooks.append
+    loop = SimpleNamespace(add_callback=lambda act, *given: waiting.append((act, given)))
+    server = SimpleNamespace(io_loop=loop, contents_manager=first)
+    jupyterlab._load_jupyter_server_extension(server)
+    server.contents_manager = last
+    for act, given in waiting:
+        act(*given)
+    assert (len(first.hooks), len(last.hooks)) == (0, 2)
+
+
 def test_folders_of_the_user_stay_on_the_paths():
     found = launcher.environment({"JUPYTER_PATH": "/theirs", "PYTHONPATH": ""})
     assert found["JUPYTER_PATH"].split(os.pathsep)[1:] == ["/theirs"]

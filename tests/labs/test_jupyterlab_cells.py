@@ -107,6 +107,9 @@ def test_a_finding_and_a_compile_error_are_marked_at_their_lines(notebook):
     hint.wait_for()
     assert hint.inner_text().startswith("out-of-bounds: thread (")
     screenshot(notebook, "jupyterlab_mark")
+    number = cell(notebook, 1).locator(".halo-mark-gutter")
+    number.hover()
+    assert number.get_attribute("title") == hint.inner_text()
     notebook.mouse.move(5, 5)
     stored = notebook.evaluate("() => document.querySelectorAll('.jp-OutputArea-child').length")
     assert stored == 4  # two errors, a device and a figure: a mark is no output
@@ -139,6 +142,19 @@ def test_tab_completes_names_of_cuda_and_of_the_cell(notebook):
         if not error.get_by_text("threadIdx").count():  # a single name is completed at once
             item.first.wait_for()
         notebook.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("typed", ["%", "kerne", "C", '"'])
+def test_tab_offers_in_a_kernel_cell_nothing_of_python_and_not_all_names(notebook, typed):
+    line = cell(notebook, 3).locator(".cm-line").last
+    line.click()
+    notebook.keyboard.press("End")
+    notebook.keyboard.type(f"\n{typed}")
+    notebook.keyboard.press("Tab")
+    time.sleep(1.5)
+    assert not notebook.locator(".jp-Completer-item").first.is_visible()
+    assert line.inner_text() == typed
+    notebook.keyboard.press("Control+z")
 
 
 def test_long_work_is_a_note_in_the_corner_while_it_lasts(notebook):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import configparser
 import html
 import os
 import re
@@ -365,3 +366,31 @@ def _wait_for_text(path: Path) -> str:
             return path.read_text()
         time.sleep(0.1)
     raise AssertionError(f"{path} did not appear within a minute")
+
+
+# ---- nbval's strict mode
+
+SANITIZE = Path(__file__).with_name("nbval_sanitize.cfg")
+
+
+@pytest.mark.parametrize("number", ["100", "105"])
+def test_a_lab_without_a_gpu_makes_its_stored_outputs_again(number):
+    (lab,) = labs.LABS.glob(f"{number}_*.ipynb")
+    strict = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with", str(SANITIZE)]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *strict, str(lab)],
+        env={**os.environ, "LAB_DEVICE": "simulator"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_how_the_simulator_was_chosen_is_no_difference_between_two_runs():
+    rules = configparser.ConfigParser()
+    rules.read(SANITIZE)
+    said = {"Device: simulator (LAB_DEVICE=simulator)", "Device: simulator (no GPU: no driver)"}
+    for rule in rules.sections():
+        said = {re.sub(rules[rule]["regex"], rules[rule]["replace"], line) for line in said}
+    assert said == {"Device: DEVICE"}

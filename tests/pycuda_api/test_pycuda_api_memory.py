@@ -488,3 +488,38 @@ def test_doubtful_things_are_said_once_for_each_line():
         for _ in range(3):
             ask()
     assert len(caught) == 1 and "Fortran order" in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    ("element", "dtype", "is_told"),
+    [
+        ("float", np.uint64, True),
+        ("float", np.float64, True),
+        ("int", np.float32, True),
+        ("double", np.float32, True),
+        ("float", np.float32, False),
+        ("unsigned", np.int32, False),
+        ("float", np.complex64, False),
+        ("float", np.uint8, False),
+        ("unsigned char", np.float32, False),
+    ],
+)
+def test_a_copy_to_other_numbers_than_the_kernel_writes_is_told(element, dtype, is_told, recwarn):
+    source = f"__global__ void fill({element} *x) {{ x[threadIdx.x] = 1; }}"
+    fill = SourceModule(source).get_function("fill")
+    memory = cuda.mem_alloc(512)
+    cuda.memset_d8(memory, 0, 512)
+    fill(memory, block=(32, 1, 1), grid=(1, 1))
+    cuda.memcpy_dtoh(np.empty(64 // np.dtype(dtype).itemsize, dtype), memory)
+    told = [str(one.message) for one in recwarn.list]
+    assert is_told == (len(told) == 1 and f"fills an array of {np.dtype(dtype).name}" in told[0])
+    assert len(told) == is_told
+
+
+def test_what_the_host_has_written_since_is_of_the_hosts_numbers(recwarn):
+    fill = SourceModule("__global__ void fill(float *x) { x[0] = 1; }").get_function("fill")
+    memory = cuda.mem_alloc(64)
+    fill(memory, block=(1, 1, 1), grid=(1, 1))
+    cuda.memcpy_htod(memory, np.arange(16, dtype=np.int32))
+    cuda.memcpy_dtoh(np.empty(16, np.int32), memory)
+    assert not recwarn.list

@@ -344,3 +344,42 @@ def test_a_link_may_be_replaced_by_the_end_of_its_chain(name):
 @pytest.mark.parametrize("name", NOT_CHAINS)
 def test_a_chain_of_which_the_order_shows_is_blamed(name):
     assert kinds_of_links(NOT_CHAINS[name]) == {"race"}
+
+
+# ---- stores of what is there already ----
+
+SHORTEST = """__global__ void relax(int *m, int n, int k) {
+    int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && j < n) m[i * n + j] = min(m[i * n + j], m[i * n + k] + m[k * n + j]);
+}"""
+SHIFT = """__global__ void relax(int *m, int n, int k) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n - k) m[i] = m[i + k];
+}"""
+
+
+@pytest.mark.parametrize(("n", "threads"), [(5, 8), (32, 16), (70, 16)])
+def test_shortest_paths_in_place_store_what_others_read_unchanged(n, threads):
+    weights = np.random.default_rng(1).integers(1, 99, (n, n)).astype(np.int32)
+    np.fill_diagonal(weights, 0)
+    grid = (-(-n // threads),) * 2
+    for k in range(0, n, 4):
+        args = weights, np.int32(n), np.int32(k)
+        assert not simulator.check(SHORTEST, "relax", *args, grid=grid, block=(threads,) * 2)
+
+
+def test_shortest_paths_in_place_race_where_the_diagonal_changes_them():
+    weights = np.random.default_rng(1).integers(1, 99, (32, 32)).astype(np.int32)
+    np.fill_diagonal(weights, -3)
+    args = weights, np.int32(32), np.int32(3)
+    findings = simulator.check(SHORTEST, "relax", *args, grid=(2, 2), block=(16, 16))
+    assert [one.kind for one in findings] == ["race"]
+
+
+@pytest.mark.parametrize(
+    "values", [np.zeros(64), np.ones(64), np.arange(64), np.arange(64) // 8]
+)
+def test_a_shift_in_place_races_whatever_the_values(values):
+    args = values.astype(np.int32), np.int32(64), np.int32(1)
+    findings = simulator.check(SHIFT, "relax", *args, grid=(1,), block=(64,))
+    assert [one.kind for one in findings] == ["race"]

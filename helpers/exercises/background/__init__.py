@@ -1,4 +1,4 @@
-"""The exercises on copies in the background: cases, budgets and findings that they share."""
+"""The exercises on copies in the background: the cases and the budget that they share."""
 
 from __future__ import annotations
 
@@ -30,22 +30,35 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     count.
     """
     for sizes in (*SIZES, (1024, 128, 3, 70_004, 2)):
-        tile, threads, width, n, blocks = sizes
-        outputs = n // 4 * 4 - width + 1
-        arrays = {"P": kit.unwritten(outputs), "N": kit.whole_numbers(rng, n // 4 * 4)}
-        filter = kit.whole_numbers(rng, width)
-        constants = {"TILE_WIDTH": tile, "THREADS": threads, "FILTER_WIDTH": width}
-        tiles = -(-outputs // tile)
-        facts = {"filter": filter, "tile": tile, "tiles": tiles}
-        yield kit.one_launch(
-            f"n = {n // 4 * 4:,}, tiles of {tile}, {quantity(blocks, 'block')}",
-            arrays, (blocks,), (threads,), n // 4 * 4,
-            constants={"filter": filter},
-            kinds={"size": sizes},
-            facts={**facts, "tiles of a block": -(-tiles // blocks)},
-            options=tuple(f"-D{name}={value}" for name, value in constants.items()),
-            budgeted=n < 70_000,
-        )
+        yield tiles_of(rng, *sizes)
+
+
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield a part of a tile, a block without a tile, and four tiles for each of two blocks."""
+    for sizes in ((32, 64, 3, 20, 1), (32, 64, 3, 34, 2), (32, 64, 7, 8 * 32 - 16, 2)):
+        yield tiles_of(rng, *sizes)
+
+
+def tiles_of(
+    rng: np.random.Generator, tile: int, threads: int, width: int, n: int, blocks: int
+) -> kit.Case:
+    """Return a convolution of n cells, of which whole vectors of 4 are left, by tiles."""
+    sizes = tile, threads, width, n, blocks
+    outputs = n // 4 * 4 - width + 1
+    arrays = {"P": kit.unwritten(outputs), "N": kit.whole_numbers(rng, n // 4 * 4)}
+    filter = kit.whole_numbers(rng, width)
+    constants = {"TILE_WIDTH": tile, "THREADS": threads, "FILTER_WIDTH": width}
+    tiles = kit.ceil_div(outputs, tile)
+    facts = {"filter": filter, "tile": tile, "tiles": tiles}
+    return kit.one_launch(
+        f"n = {n // 4 * 4:,}, tiles of {tile}, {quantity(blocks, 'block')}",
+        arrays, (blocks,), (threads,), n // 4 * 4,
+        constants={"filter": filter},
+        kinds={"size": sizes},
+        facts={**facts, "tiles of a block": kit.ceil_div(tiles, blocks)},
+        options=tuple(f"-D{name}={value}" for name, value in constants.items()),
+        budgeted=n < 70_000,
+    )
 
 
 def vectors(case: kit.Case) -> int:
@@ -59,20 +72,6 @@ def vectors_of_a_thread(case: kit.Case) -> int:
     """Return the vectors of a tile and its halo that one thread of the block copies."""
     whole = kit.ceil_div(case["tile"] + len(case["filter"]) - 1, 4)
     return kit.ceil_div(whole, case.steps[0].block[0])
-
-
-def neighbours(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if a block's next tile is the next one of N, and not one of its own."""
-    tile, outputs = case["tile"], len(case["P"])
-    blocks = case.steps[0].grid[0]
-    if blocks == 1 or case["tiles"] <= blocks:
-        return None
-    copied = convolved(case)
-    made = copied.copy()
-    for start in range(blocks * tile, outputs, tile):
-        part = copied[start - (blocks - 1) * tile :][: min(tile, outputs - start)]
-        made[start : start + len(part)] = part
-    return made
 
 
 def convolved(case: kit.Case) -> np.ndarray:
@@ -94,39 +93,4 @@ OVERLAP = kit.Budget(
     "While the block works on a tile, the copy of the next one must be under way. Either start it, "
     "and then wait for all copies but the newest; or wait for all, and start it behind the "
     "barrier. Only the last tile has no next one.",
-)
-
-SAME_BUFFER = kit.FindingHint(
-    "race",
-    "Two copies go into the same buffer: the next tile belongs in the other one, "
-    "tiles[current ^ 1], and `current` changes in every turn.",
-    when=lambda found: " writes " in found.message and "asynchronous" in found.message,
-)
-
-OVERWRITTEN = kit.FindingHint(
-    "race",
-    "A copy goes into a tile that threads of the turn before may still read: a barrier belongs at "
-    "the end of each turn.",
-    when=lambda found: " writes " in found.message,
-)
-
-NEIGHBOURS = kit.Mistake(
-    "A block copies the tile beside its own as the next one: its next tile begins `stride` cells "
-    "further on, and not TILE_WIDTH.",
-    gives=neighbours,
-)
-
-FINDINGS = (
-    OVERWRITTEN,
-    kit.FindingHint(
-        "uninitialised",
-        "A tile is read into which nothing was copied: which buffer is this turn's, and was its "
-        "copy started in the turn before?",
-    ),
-    kit.FindingHint(
-        "out-of-bounds",
-        "There is no tile behind the last one: start the next copy only if there is a next tile, "
-        "and the first one only if the block has a tile.",
-        when=lambda found: found.array == "N",
-    ),
 )

@@ -26,6 +26,7 @@ EXERCISE = kit.Exercise(
     title="The leaderboard",
     timed=competition.large,
     cases=competition.cases,
+    small=competition.small,
     fit=fit,
     reference=layers.convolved,
     counts=layers.COUNTS,
@@ -41,11 +42,7 @@ EXERCISE = kit.Exercise(
         ),
         kit.ONE_STORE,
     ),
-    mistakes=(
-        *indices.WRONG_INDICES,
-        competition.OTHER_SHAPES,
-    ),
-    findings=competition.FINDINGS,
+    mistakes=indices.WRONG_INDICES,
     hints=(
         "How many loads does the stub make for one multiply-add? How many would it make if a "
         "thread had two maps?",

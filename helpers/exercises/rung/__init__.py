@@ -11,7 +11,6 @@ SECTORS = {
     "layer 2": 1.259,
 }  # per output, that conv2d_tiled loads; a test counts them again
 TILE = 16  # outputs along a side of a block
-STUB_MAPS = 4  # in a block, as long as a student leaves -DMAPS as it is
 
 
 def fit(case: kit.Case, cell: KernelCell) -> kit.Case:
@@ -37,6 +36,7 @@ EXERCISE = kit.Exercise(
     title="Your own rung: fewer sectors than conv2d_tiled",
     timed=competition.large,
     cases=competition.cases,
+    small=competition.small,
     fit=fit,
     reference=layers.convolved,
     counts=layers.COUNTS,
@@ -82,20 +82,7 @@ EXERCISE = kit.Exercise(
         kit.ONE_STORE,
         kit.NO_ATOMICS,
     ),
-    mistakes=(
-        kit.Mistake(
-            "All sums are 0: load cells and weights, and add each product to its sum.",
-            gives=lambda case: 0 * layers.convolved(case),
-        ),
-        kit.Mistake(
-            "Every group of maps has the weights of the first one: map m of the block is map "
-            "first + m of the filter.",
-            gives=layers.taken(maps=lambda case, m: m % STUB_MAPS),
-        ),
-        *indices.WRONG_INDICES,
-        competition.OTHER_SHAPES,
-    ),
-    findings=competition.FINDINGS,
+    mistakes=indices.WRONG_INDICES,
     hints=(
         "A loop over all cells of the tile, in steps of 256: cell i lies in row i / span and "
         "column i % span. What is the same loop for the weights?",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -20,53 +20,39 @@ WGMMA = "sm_90a"
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield filters of several widths, of whole numbers: exact in half, and their sums in float."""
-    for taps in TAPS:
-        x = rng.integers(-30, 31, (OUTPUTS + taps - 1, CHANNELS)).astype(np.float16)
-        filter = rng.integers(-30, 31, (taps, MAPS, CHANNELS)).astype(np.float16)
-        arrays = {"y": kit.unwritten((MAPS, OUTPUTS)), "x": x, "filter": filter}
-        yield kit.one_launch(
-            quantity(taps, "tap"), arrays, (1,), (128,),
-            kinds={"filter width": taps},
-            facts={"taps": taps},
-            options=(f"-DTAPS={taps}",),
-            architecture=WGMMA,
-        )
+    """Yield filters of several widths."""
+    return (filtered(rng, taps) for taps in TAPS)
+
+
+def filtered(rng: np.random.Generator, taps: int) -> kit.Case:
+    """Return a filter of so many taps, of whole numbers: exact in half, and their sums in float."""
+    x = rng.integers(-30, 31, (OUTPUTS + taps - 1, CHANNELS)).astype(np.float16)
+    filter = rng.integers(-30, 31, (taps, MAPS, CHANNELS)).astype(np.float16)
+    return kit.one_launch(
+        quantity(taps, "tap"),
+        {"y": kit.unwritten((MAPS, OUTPUTS)), "x": x, "filter": filter},
+        (1,),
+        (128,),
+        kinds={"filter width": taps},
+        facts={"taps": taps},
+        options=(f"-DTAPS={taps}",),
+        architecture=WGMMA,
+    )
 
 
 def product(case: kit.Case) -> np.ndarray:
     """Return y, in float64."""
-    return _of(case)
-
-
-def _of(
-    case: kit.Case,
-    first: Callable[[int, int], int] = lambda tap, taps: tap,
-    columns: np.ndarray | None = None,
-    channels: np.ndarray | None = None,
-    maps: np.ndarray | None = None,
-) -> np.ndarray:
-    """Return y, where B begins at cell `first`, and columns, channels and maps are taken elsewhere.
-    """
     x, filter = case["x"].astype(float), case["filter"].astype(float)
-    y = np.zeros((MAPS, OUTPUTS))
-    for tap in range(case["taps"]):
-        window = x[first(tap, case["taps"]) :][:OUTPUTS]
-        window = window if columns is None else window[columns]
-        window = window if channels is None else window[:, channels]
-        weights = filter[tap] if maps is None else filter[tap][maps]
-        y += weights @ window.T
-    return y
+    parts = [weights @ x[tap:][:OUTPUTS].T for tap, weights in enumerate(filter)]
+    return np.sum(parts, axis=0)
 
-
-EIGHT = np.arange(OUTPUTS) % 8
-TWICE = np.arange(CHANNELS) % 8
 
 EXERCISE = kit.Exercise(
     name="wgmma_taps",
     lab="306_warpgroup_products",
     title="Descriptors: a window for each tap of a filter",
     cases=cases,
+    small=lambda rng: iter((filtered(rng, 2),)),
     reference=product,
     counts={"filter width": "filter widths"},
     budgets=(
@@ -122,57 +108,6 @@ EXERCISE = kit.Exercise(
         ),
         kit.ONE_STORE,
         *kit.NO_DETOURS,
-    ),
-    mistakes=(
-        kit.Mistake(
-            "All taps meet the same cells: column w of B is cell w + tap, so B begins tap Octets "
-            "further on.",
-            gives=lambda case: _of(case, lambda tap, taps: 0),
-        ),
-        kit.Mistake(
-            "The taps are in the opposite order: tap 0 meets cell w, the last one cell "
-            "w + TAPS - 1.",
-            gives=lambda case: _of(case, lambda tap, taps: taps - 1 - tap),
-        ),
-        kit.Mistake(
-            "All columns of B are its first eight: next_eight of b leads 8 Octets further on.",
-            gives=lambda case: _of(case, columns=EIGHT),
-        ),
-        kit.Mistake(
-            "All rows of A are its first eight: next_eight of a leads 8 Octets further on.",
-            gives=lambda case: _of(case, maps=np.arange(MAPS) % 8),
-        ),
-        kit.Mistake(
-            "Channels 8 to 15 of B are its channels 0 to 7: other_half of b leads to the other row "
-            "of cells, CELLS Octets further on.",
-            gives=lambda case: _of(case, channels=TWICE),
-        ),
-        kit.Mistake(
-            "Only the last tap counts: each product after the first one must add to the sums "
-            "before it.",
-            gives=lambda case: (
-                case["filter"][-1].astype(float) @ case["x"][case["taps"] - 1 :][:OUTPUTS].T
-            ),
-        ),
-        kit.Mistake(
-            "Both fields of a matrix may be exchanged, or not divided by 16: other_half, in bits "
-            "16 to 29, leads to channels 8 to 15, next_eight, in bits 32 to 45, to row 8 or "
-            "column 8.",
-            when=lambda case, got, want: bool(np.any(got != want)),
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "A descriptor leads out of shared memory. Are its numbers divided by 16, each in its "
-            "bits? other_half is 64 Octets for A and CELLS for B, next_eight is 8 for both. (A "
-            "shift by 32 needs 64 bits: make next_eight / 16 a Descriptor first.)",
-        ),
-        kit.FindingHint(
-            "uninitialised",
-            "A descriptor leads to shared memory that nothing has filled. Are its numbers divided "
-            "by 16, each in its bits? other_half is 64 Octets for A and CELLS for B.",
-        ),
     ),
     hints=(
         "Gap 1: turn each number into a Descriptor before you shift it, because an int has 32 "

@@ -19,7 +19,7 @@ from ..encoded import refusal
 from ..module import Kernel
 from ..ptx import parse
 from ..ptx.encode import Encoding, Program, Unsupported, own_slots
-from ..ptx.functions import with_bodies
+from ..ptx.waits import Barrier, with_barriers
 from ..ptx_places import with_callers
 from ..toolchain import CompileFailed
 from .variables import DebugVariables, LocatedVariable, Register, Where
@@ -497,42 +497,6 @@ class RecordedKernel(Kernel):
     def program(self) -> Program:
         assert self.translation is not None
         return self.translation.program
-
-
-@dataclass(frozen=True)
-class Barrier:
-    """A wait before a line of the source: of all threads of the block, or with is_of_warp of those
-    of a warp.
-    """
-
-    line: int
-    is_of_warp: bool = False
-
-
-def with_barriers(code: str, file: str, barriers: tuple[Barrier, ...]) -> str:
-    """Return PTX with a wait wherever control comes to the code of a line."""
-    before = {
-        one.line: "bar.warp.sync -1;" if one.is_of_warp else "bar.sync 0;" for one in barriers
-    }
-    numbers = {
-        line.split()[1] for line in code.splitlines() if line.lstrip().startswith(".file")
-        and f'"{file}"' in line
-    }  # fmt: skip
-
-    def changed(name: str, body: str) -> str:
-        lines, last = [], 0
-        for text in body.split("\n"):
-            lines.append(text)
-            words = text.split()
-            if words[:1] != [".loc"] or len(words) < 3 or words[1] not in numbers:
-                continue
-            line = int(words[2].rstrip(","))
-            if line != last and line in before:
-                lines.append(before[line])
-            last = line or last
-        return "\n".join(lines)
-
-    return with_bodies(code, changed)
 
 
 def _end_of_code(ptx: str) -> int:

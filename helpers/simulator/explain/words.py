@@ -443,7 +443,7 @@ def _fault(story: Story, subject: _Subject) -> str:
 def _of_index(story: Story, cause: Cause) -> Iterator[str]:
     place = cause.place
     assert place is not None
-    for text in dict.fromkeys((place.text, place.element)) if place.text else ():
+    for text in dict.fromkeys((place.text, place.element) if place.text else ()):
         for values in dict.fromkeys((_with(place.values), "")):
             yield (
                 f"Line {cause.line} reads {place.element} where {cause.belongs} belongs: "
@@ -456,10 +456,9 @@ def _of_store(story: Story, cause: Cause) -> Iterator[str]:
     place = cause.place
     assert place is not None
     who = thread_text(story, cause.thread).capitalize()
-    start = f"{who} stores to {place.element} where {cause.belongs} belongs: line {cause.line}"
-    for values in dict.fromkeys((_with(place.values), "")) if place.text else ():
-        yield f"{start}, `{place.text}`{values}."
-    yield f"{start}."
+    said = f"{who} stores to {place.element} where {cause.belongs} belongs: line {cause.line}"
+    for values in dict.fromkeys((_with(place.values), "")):
+        yield f"{said}, `{place.text}`{values}." if place.text else f"{said}{values}."
 
 
 def _of_variable(story: Story, cause: Cause) -> Iterator[str]:

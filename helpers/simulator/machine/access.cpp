@@ -240,6 +240,39 @@ void watch_initialisation(Worker& w, Warp& warp, Region& region, std::uint32_t l
     }
 }
 
+// Whether most lanes access places without an order: not at one distance from lane to lane, nor in
+// several pieces of that kind, as the rows of a block of threads are.
+bool is_without_order(std::uint32_t lanes, const std::uint64_t* addresses) {
+    std::uint64_t last = addresses[__builtin_ctz(lanes)], distance = 0;
+    int changes = 0;
+    for_lanes(lanes, [&](int lane) {
+        changes += addresses[lane] - last != distance;
+        distance = addresses[lane] - last, last = addresses[lane];
+    });
+    return changes > WARP_SIZE / 2;
+}
+
+__attribute__((noinline)) void note_coverage(const Worker& w, Region& region, std::uint32_t lanes,
+                                             const std::uint64_t* addresses, std::uint32_t size,
+                                             Access access, const Shapes& shapes) {
+    Coverage& coverage = *region.coverage;
+    if (coverage.has_ended()) return;
+    const auto note = [&](std::uint64_t address, std::uint64_t bytes) {
+        const std::uint64_t offset = address - region.start;
+        if (access != STORE) coverage.read(offset, bytes, w.one_of_many);
+        if (access != LOAD) coverage.written(offset, bytes, w.one_of_many);
+    };
+    if (shapes.warp() == CONTIGUOUS && lanes == ALL_LANES) {
+        note(addresses[0], std::uint64_t(size) * WARP_SIZE);
+    } else if (shapes.known() && lanes == ALL_LANES) {
+        for (int h = 0; h < 2; ++h) note(addresses[half_warp * h], shapes.bytes(h, size));
+    } else if (is_without_order(lanes, addresses)) {
+        coverage.end();
+    } else {
+        for_lanes(lanes, [&](int lane) { note(addresses[lane], size); });
+    }
+}
+
 template <Access access>
 bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::uint32_t lanes,
                    const std::uint64_t* addresses, std::uint32_t size, bool must_align,
@@ -266,9 +299,21 @@ bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::
     }
     if (UNLIKELY(w.async.in_flight != 0) && region.is_shared())
         watch_copies_in_flight(w, warp, lanes, addresses, size, pc, access);
+    if (UNLIKELY(region.coverage != nullptr))
+        note_coverage(w, region, lanes, addresses, size, access, shapes);
     if (!region.complete && (w.observe & INITIALISATION))
         watch_initialisation<access>(w, warp, region, lanes, addresses, size, pc, shapes);
     if (!(w.observe & RACES) || region.space == CONSTANT) return true;
+    if (access == STORE && UNLIKELY(w.observe & CHANGES) && w.storing != nullptr) {
+        // Whoever stores what is there already depends on it, as one who reads it does.
+        const std::uint32_t same = lanes_without_change(w, warp, pc, lanes, addresses, size);
+        if (same != 0 &&
+            !watch_for_races<LOAD>(w, warp, region, pc, same, addresses, size, Shapes()))
+            return false;
+        lanes &= ~same;
+        return lanes == 0 ||
+               watch_for_races<access>(w, warp, region, pc, lanes, addresses, size, Shapes());
+    }
     return watch_for_races<access>(w, warp, region, pc, lanes, addresses, size, shapes);
 }
 

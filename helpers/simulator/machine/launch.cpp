@@ -559,6 +559,31 @@ void halo_layout(std::uintptr_t address, const std::uint8_t* bits, std::size_t b
     if (region == nullptr) return;
     region->layout.assign(bits, bits + bytes), region->layout_start = address;
 }
+// From now on, launches note which cells of 1 << grain bytes of an array they read and write.
+void halo_cover(std::uintptr_t address, int grain) {
+    if (Region* region = memory.find(address))
+        region->coverage =
+            std::make_unique<Coverage>(region->bytes(), static_cast<std::uint8_t>(grain));
+}
+void halo_uncover(std::uintptr_t address) {
+    if (Region* region = memory.find(address)) region->coverage.reset();
+}
+// Returns how many cells have been read, or written, since then; -1 if that is not known.
+std::int64_t halo_count_covered(std::uintptr_t address, int of_writes) {
+    const Region* region = memory.find(address);
+    if (region == nullptr || region->coverage == nullptr || region->coverage->has_ended())
+        return -1;
+    std::int64_t count = 0;
+    for (const std::uint64_t word : region->coverage->bits(of_writes != 0))
+        count += __builtin_popcountll(word);
+    return count;
+}
+// Gives the bits of these cells, in words of 64.
+void halo_covered(std::uintptr_t address, int of_writes, std::uint64_t* bits, std::size_t words) {
+    const Region* region = memory.find(address);
+    if (region == nullptr || region->coverage == nullptr) return;
+    std::copy_n(region->coverage->bits(of_writes != 0).begin(), words, bits);
+}
 // Makes the array as after its allocation: no byte has a value.
 void halo_forget(std::uintptr_t address) {
     if (Region* region = memory.find(address)) {

@@ -452,6 +452,10 @@ run_load_of_halves(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc,
             if (Initialisation::is_read_of_nothing(region, places[half_warp * h],
                                                    shapes.bytes(h, size)))
                 return OTHERWISE;
+    if (UNLIKELY(region.coverage != nullptr))
+        for (int h = 0; h < 2; ++h)
+            region.coverage->read(places[half_warp * h] - region.start, shapes.bytes(h, size),
+                                  w.one_of_many);
     if ((w.observe & RACES) && !region.is_input && region.space != CONSTANT &&
         !read_quietly(w, warp, region, pc, places, size, shapes) &&
         !watch_halves(w, warp, region, pc, places, size, shapes))

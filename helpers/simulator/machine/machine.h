@@ -34,14 +34,16 @@
 
 // The machine always checks bounds. INSTRUCTIONS: it counts how often warps execute each
 // instruction (Worker::executed). WITHOUT_PRODUCTS is no observer: matrix instructions multiply by
-// 0, so that what comes out shows which products they make.
+// 0, so that what comes out shows which products they make. CHANGES: a store races only if it
+// changes what is there.
 enum Observe : std::uint32_t {
     BARRIERS = 1,
     RACES = 2,
     INITIALISATION = 4,
     TRAFFIC = 8,
     INSTRUCTIONS = 16,
-    WITHOUT_PRODUCTS = 32
+    WITHOUT_PRODUCTS = 32,
+    CHANGES = 64
 };
 
 // Backward branches of a path until the other paths and warps get their turn.

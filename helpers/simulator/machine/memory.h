@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "coverage.h"
 #include "pending_reads.h"
 
 enum Space : std::uint32_t {
@@ -147,6 +148,7 @@ struct Region {
     bool is_input = false;    // no instruction of this launch can write to it: nothing races
     bool writable = false;    // shadowed, and saved before the workers start
     Saved* saved = nullptr;    // the pages that a launch has saved, to be undone
+    std::unique_ptr<Coverage> coverage;    // since somebody has asked for it
     std::uint32_t updated_by = 0;    // several workers update it by atomics of this kind alone; 0:
                                      // by none yet
     std::uint8_t grain = 2;    // a race cell stands for 1 << grain bytes

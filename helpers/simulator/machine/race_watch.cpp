@@ -484,6 +484,16 @@ bool watch_for_races(Worker& w, Warp& warp, Region& region, std::int32_t pc, std
     return true;
 }
 
+std::uint32_t lanes_without_change(const Worker& w, const Warp& warp, std::int32_t pc,
+                                   std::uint32_t lanes, const std::uint64_t* addresses,
+                                   std::uint32_t size) {
+    std::uint32_t found = 0;
+    for_lanes(lanes, [&](int lane) {
+        found |= std::uint32_t(stores_equal(w, warp, lane, addresses[lane], 0, size, pc)) << lane;
+    });
+    return found;
+}
+
 template bool watch_for_races<LOAD>(Worker&, Warp&, Region&, std::int32_t, std::uint32_t,
                                     const std::uint64_t*, std::uint32_t, const Shapes&);
 template bool watch_for_races<STORE>(Worker&, Warp&, Region&, std::int32_t, std::uint32_t,

@@ -45,6 +45,11 @@ inline bool read_quietly(Worker& w, Warp& warp, Region& region, std::int32_t pc,
     return true;
 }
 
+// The lanes of a store that leave memory as it is: they store the value that is there.
+std::uint32_t lanes_without_change(const Worker& w, const Warp& warp, std::int32_t pc,
+                                   std::uint32_t lanes, const std::uint64_t* addresses,
+                                   std::uint32_t size);
+
 // Looks for races of an access to one array. Returns false if the launch is over.
 template <Access access>
 bool watch_for_races(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::uint32_t lanes,

@@ -205,6 +205,8 @@ class Function:
         self._note_writes(arguments, report.findings)
         for finding in report.findings:
             _findings.warn(finding)
+        for remark in report.remarks:
+            _findings.remark(remark)
         if counts:
             profile = profile_of(report, self._kernel, grid, block, shared)
             microseconds = self._least[key] = _times.of_launch(profile)

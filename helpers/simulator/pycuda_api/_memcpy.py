@@ -10,7 +10,9 @@ import numpy as np
 
 from helpers.quantities import quantity
 from helpers.simulator import faults, memory
+from helpers.simulator.arrays import declaration
 from helpers.simulator.byte_counts import IN_BYTES
+from helpers.simulator.layouts import only_dtype
 from helpers.simulator.module import Kernel
 from helpers.simulator.race_facts import appends
 
@@ -111,6 +113,8 @@ def _htod(dest: object, src: object, call: str, stream: int, *, blocking: bool) 
             memory.write(address, data, data.nbytes)
         dtype = src.dtype.name if isinstance(src, np.ndarray) else ""
         memory.set_filling(address, data.nbytes, dtype if dtype in USUAL_OF_NUMPY else None)
+        if (entry := memory.region(address)) is not None and entry[:2] == (address, data.nbytes):
+            _writers.pop(entry[2], None)
         if isinstance(src, np.ndarray) and memory.requested(address) == src.nbytes:
             memory.set_requested(address, None)  # as many as an array of the host has
         work = _order.begin(stream, call, _times.of_copy(data.nbytes))
@@ -125,6 +129,7 @@ def _dtoh(dest: object, src: object, call: str, stream: int, *, blocking: bool) 
         with refused(call):
             memory.read(data, address, data.nbytes)
             warn_of_unwritten(address, data.nbytes, call)
+        _remark_on_numbers(address, dest, call)
         work = _order.begin(stream, call, _times.of_copy(data.nbytes))
         _order.touch_device(work, address, address + data.nbytes, write=False)
         note_host_side(work, data.ctypes.data, data.nbytes, write=True, blocking=blocking)
@@ -151,6 +156,31 @@ def note_writer(address: int, kernel: Kernel, offset: int, is_told: bool) -> Non
     _writers[entry[2]] = weakref.ref(kernel), offset, is_told
     if len(_writers) > _KEPT:
         del _writers[next(iter(_writers))]
+
+
+def _remark_on_numbers(address: int, dest: object, call: str) -> None:
+    """Remark on a host array for other numbers than those that the last kernel has written there.
+    Bytes may be anything, and complex numbers are pairs of floats.
+    """
+    entry = memory.region(address)
+    known = _writers.get(entry[2]) if entry is not None else None
+    kernel = known[0]() if known is not None else None
+    if known is None or kernel is None or not isinstance(dest, np.ndarray):
+        return
+    parameter = next(p for p in kernel.parameters if p.offset == known[1])
+    written, dtype = only_dtype(parameter.layout), dest.dtype
+    is_whole = written is not None and written.itemsize == parameter.element_bytes > 1
+    if not is_whole or dtype.names or dtype.itemsize == 1 or dtype.kind not in "iuf":
+        return
+    assert written is not None
+    kinds = ["integer" if one.kind in "iu" else one.kind for one in (written, dtype)]
+    if written.itemsize == dtype.itemsize and kinds[0] == kinds[1]:
+        return
+    _findings.remark(
+        f"{call} fills an array of {dtype.name}, and the last kernel that may have written there, "
+        f"{kernel.name}, takes it for {written.name} ({declaration(parameter)}): the bytes of one "
+        f"are other numbers as the other. Copy them to an array of dtype=np.{written.name}"
+    )
 
 
 def _is_left_out(address: int) -> bool:

@@ -82,7 +82,7 @@ WRONG = (
     ),
     wrong(
         "the lower output with the filter's rows upside down",
-        "of every 2 rows, 1 is wrong",
+        "no pattern known here",
         (
             "if (p > 0) sum[1] += cell * filter[(m * 7 + p - 1)",
             "if (p < 7) sum[1] += cell * filter[(m * 7 + 6 - p)",

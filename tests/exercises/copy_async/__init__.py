@@ -10,12 +10,6 @@ NEXT = """        if (start + stride < outputs) {
         COMMIT();       // behind the last tile the group is empty
 """
 WAITS = "        WAIT_BUT(1);\n        __syncthreads();\n"
-FIRST = """    if (start < outputs) {
-        start_copy(tiles[0], N, start, n);
-    }
-    COMMIT();
-"""
-END = "        __syncthreads();\n    }\n}"
 
 
 def behind(wait: str) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -59,47 +53,6 @@ WRONG = (
         status="budget",
     ),
     wrong("the stub", "nothing was copied", file="stub.cu", status="not_begun"),
-    wrong(
-        "no wait", "may still be under way", (WAITS, "        __syncthreads();\n"), status="finding"
-    ),
-    wrong(
-        "two groups may be under way",
-        "may still be under way",
-        ("WAIT_BUT(1)", "WAIT_BUT(2)"),
-        status="finding",
-    ),
-    wrong(
-        "no barrier behind the wait",
-        "in this order",
-        (WAITS, "        WAIT_BUT(1);\n"),
-        status="finding",
-    ),
-    wrong(
-        "a barrier, then the wait",
-        "in this order",
-        (WAITS, "        __syncthreads();\n        WAIT_BUT(1);\n"),
-        status="finding",
-    ),
-    wrong(
-        "a commit only with a copy",
-        "also in the last one",
-        (NEXT, NEXT.replace("        }\n        COMMIT();", "            COMMIT();\n        }")),
-        status="finding",
-    ),
-    wrong(
-        "the tile beside its own",
-        "cells further on",
-        ("N, start + stride, n);", "N, start + TILE_WIDTH, n);"),
-    ),
-    wrong("no barrier at the end", "end of each turn", (END, "    }\n}"), status="finding"),
-    wrong("no first tile", "nothing was copied", (FIRST, ""), status="finding"),
-    wrong(
-        "one buffer",
-        "same buffer",
-        ("tiles[current ^ 1]", "tiles[current]"),
-        ("start += stride, current ^= 1", "start += stride"),
-        status="finding",
-    ),
     wrong(
         "everything is waited for",
         "must be under way",

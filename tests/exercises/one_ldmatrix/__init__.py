@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.exercises.answers import right, wrong
 
 ROW_OF_A, ROW_OF_B = "&a_rows[lane % 16][lane / 16];", "&b_rows[lane % 16];"
-WAIT = "    __syncwarp();   // ldmatrix reads what other lanes have stored\n"
 COPY = "a_rows[lane / 2][lane % 2] = reinterpret_cast<const Eight*>(A)[lane];"
 
 RIGHT = (
@@ -22,27 +21,6 @@ RIGHT = (
 
 WRONG = (
     wrong("the stub", "32 eights", file="stub.cu", status="not_begun"),
-    wrong("no wait", "__syncwarp() must stand", (WAIT, ""), status="finding"),
-    wrong(
-        "what it copied",
-        "names the eight that it has copied",
-        (ROW_OF_A, "&a_rows[lane / 2][lane % 2];"),
-    ),
-    wrong(
-        "squares by rows",
-        "a[1] and a[2] are exchanged",
-        (ROW_OF_A, "&a_rows[lane % 8 + lane / 16 * 8][lane / 8 % 2];"),
-    ),
-    wrong("the left part alone", "squares 2 and 3", (ROW_OF_A, "&a_rows[lane % 16][0];")),
-    wrong("the first rows of B twice", "second square of B", (ROW_OF_B, "&b_rows[lane % 8];")),
-    wrong("not transposed", "of one column", (".x2.trans.", ".x2.")),
-    wrong("32 rows", "16 rows of two eights", (ROW_OF_A, "&a_rows[lane][0];"), status="finding"),
-    wrong(
-        "half of A is copied",
-        "no lane has copied",
-        (COPY, f"if (lane < 16) {COPY}"),
-        status="finding",
-    ),
     wrong(
         "halves one at a time",
         "16 bytes a lane",
@@ -74,10 +52,5 @@ WRONG = (
             "    float d[4];\n",
         ),
         status="budget",
-    ),
-    wrong(
-        "the upper squares of A twice",
-        "name rows 8 to 15",
-        ("&a_rows[lane % 16]", "&a_rows[lane % 8]"),
     ),
 )

@@ -20,37 +20,12 @@ WRONG = (
         status="budget",
     ),
     wrong(
-        "no barrier after the sums",
-        "barrier",
-        ("        __syncthreads();   // not before all have read\n", ""),
-        status="finding",
-    ),
-    wrong(
-        "no barrier before the sums",
-        "barrier",
-        ("        __syncthreads();   // others loaded what is read now\n", ""),
-        status="finding",
-    ),
-    wrong(
-        "K = 7 written into the kernel",
-        "sizes from the arguments",
-        ("int H, int W, int K)\n{", "int H, int W, int)\n{\n    const int K = 7;"),
-        status="finding",
-    ),
-    wrong(
-        "no guard of maps",
-        "guard",
-        ("maps = min(MAPS, M - first)", "maps = MAPS"),
-        status="finding",
-    ),
-    wrong(
         "MAPS that the launch cannot have",
         "must be 1 or more",
         ("-DMAPS=4", "-DMAPS=0"),
         status="refused",
     ),
     wrong("transposed", "are exchanged", ("* taps[m][i]", "* taps[m][i % K * K + i / K]")),
-    wrong("weights of the first maps", "the first one", ("filter[((first + m)", "filter[(m")),
     wrong("the last channel left out", "last channel", ("c < C", "c < (C > 1 ? C - 1 : C)")),
     wrong(
         "nothing is written",

@@ -33,14 +33,6 @@ RIGHT = (
 WRONG = (
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong(
-        "digits cut off",
-        "nearest half",
-        (MADE, "__halves2half2(__float2half_rz(two.x), __float2half_rz(two.y))"),
-    ),
-    wrong("exchanged", "low half", (MADE, "__floats2half2_rn(two.y, two.x)")),
-    wrong("the first twice", "its first number", (MADE, "__float2half2_rn(two.x)")),
-    wrong("a pair for each number", "n / 2 pairs", (GUARD, "if (i < n) {"), status="finding"),
-    wrong(
         "one number at a time",
         "brings both numbers",
         (
@@ -64,7 +56,7 @@ WRONG = (
     ),
     wrong(
         "the index as a short",
-        "a short counts to 32,767",
+        "is an index a short",
         ("    if (i < n / 2) {", "    const short k = i;\n    if (k < n / 2) {"),
         ("(from)[i]", "(from)[k]"),
         ("(to)[i]", "(to)[k]"),
@@ -79,14 +71,6 @@ WRONG = (
         ),
     ),
     wrong(
-        "first and second numbers apart",
-        "are neighbours there, too",
-        (
-            "reinterpret_cast<__half2*>(to)[i] = __floats2half2_rn(two.x, two.y);",
-            "to[i] = __float2half(two.x);\n        to[i + n / 2] = __float2half(two.y);",
-        ),
-    ),
-    wrong(
         "two pairs by every second thread",
         "work of two leaves another one idle",
         (
@@ -96,18 +80,5 @@ WRONG = (
         ("(from)[i]", "(from)[k]"),
         ("(to)[i]", "(to)[k]"),
         status="budget",
-    ),
-    wrong(
-        "one number for each thread",
-        "thread i takes two",
-        (GUARD, "if (i < n) {"),
-        (LOAD, ""),
-        (STORE, "to[i] = __float2half(from[i]);"),
-    ),
-    wrong("the last pair left out", "the last pair is as it was", (GUARD, "if (i < n / 2 - 1) {")),
-    wrong(
-        "a pair of both halves of the array",
-        "a pair is numbers 2 i and 2 i + 1",
-        (LOAD, "const float2 two = make_float2(from[i], from[i + n / 2]);"),
     ),
 )

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from helpers.exercises import kit
 from helpers.exercises.background import (
-    FINDINGS,
     LAB,
-    NEIGHBOURS,
     OVERLAP,
-    SAME_BUFFER,
     cases,
     convolved,
+    small,
     vectors,
     vectors_of_a_thread,
 )
@@ -22,6 +20,7 @@ EXERCISE = kit.Exercise(
     title="Two buffers: the order of commits and waits",
     points=4,
     cases=cases,
+    small=small,
     reference=convolved,
     budgets=(
         kit.Budget(
@@ -59,18 +58,6 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: case["tiles of a block"] * case["tile"],
-    mistakes=(NEIGHBOURS,),
-    findings=(
-        SAME_BUFFER,
-        kit.FindingHint(
-            "race",
-            "The copy of this tile may still be under way when a cell is read. First wait for the "
-            "groups of this thread, then for the other threads, in this order. And is a group "
-            "committed in every turn, also in the last one, which has no next tile?",
-            when=lambda found: " reads " in found.message,
-        ),
-        *FINDINGS,
-    ),
     hints=(
         "WAIT_BUT(1) waits for all groups but the newest. So the newest group must be the one of "
         "the next tile: start it, and COMMIT(), before you wait.",

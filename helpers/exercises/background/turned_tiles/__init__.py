@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.background import FINDINGS, LAB, OVERLAP, SAME_BUFFER
+from helpers.exercises.background import LAB, OVERLAP
 from helpers.quantities import quantity
 
 TILE, THREADS = 256, 64
@@ -19,31 +19,31 @@ SIZES = ((1, 1), (1, 3), (6, 2), (7, 2), (9, 1), (10, 4), (280, 4))
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield tiles of random cells, shared out among some blocks."""
     for tiles, blocks in SIZES:
-        n = TILE * tiles
-        yield kit.one_launch(
-            f"n = {n:,}, {quantity(blocks, 'block')}",
-            {"P": kit.unwritten(n), "N": kit.whole_numbers(rng, n, 1000)},
-            (blocks,), (THREADS,), n,
-            kinds={"size": (tiles, blocks)},
-            facts={"tiles": tiles},
-            budgeted=tiles < 280,
-        )
+        yield tiles_of(rng, tiles, blocks)
+
+
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield a tile, a block without a tile, and four tiles for the first of two blocks."""
+    for tiles, blocks in ((1, 1), (1, 2), (7, 2)):
+        yield tiles_of(rng, tiles, blocks)
+
+
+def tiles_of(rng: np.random.Generator, tiles: int, blocks: int) -> kit.Case:
+    """Return so many tiles, shared out among so many blocks."""
+    n = TILE * tiles
+    return kit.one_launch(
+        f"n = {n:,}, {quantity(blocks, 'block')}",
+        {"P": kit.unwritten(n), "N": kit.whole_numbers(rng, n, 1000)},
+        (blocks,), (THREADS,), n,
+        kinds={"size": (tiles, blocks)},
+        facts={"tiles": tiles},
+        budgeted=tiles < 280,
+    )
 
 
 def turned(case: kit.Case) -> np.ndarray:
     """Return N, with each tile turned around."""
     return case["N"].reshape(-1, TILE)[:, ::-1].ravel()
-
-
-def neighbours(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if a block's next tile is the next one of N, and not one of its own."""
-    blocks = case.steps[0].grid[0]
-    tiles = turned(case).reshape(-1, TILE)
-    if blocks == 1 or len(tiles) <= blocks:
-        return None
-    later = np.arange(blocks, len(tiles))
-    tiles[later] = turned(case).reshape(-1, TILE)[later - blocks + 1]
-    return tiles.ravel()
 
 
 EXERCISE = kit.Exercise(
@@ -52,6 +52,7 @@ EXERCISE = kit.Exercise(
     lab=LAB,
     title="The next tile copied in the background",
     cases=cases,
+    small=small,
     reference=turned,
     budgets=(
         kit.Budget(
@@ -81,48 +82,6 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: kit.ceil_div(case["tiles"], case.steps[0].grid[0]) * TILE,
-    mistakes=(
-        kit.Mistake(
-            "The tiles are copied, but not turned around: cell 255 - o of the tile goes to "
-            "output o.",
-            gives=lambda case: case["N"],
-        ),
-        kit.Mistake(
-            "The vectors of a tile change places, and the four cells of each stand as they were: "
-            "cell 255 - o of the tile goes to output o.",
-            gives=lambda case: case["N"].reshape(-1, TILE // 4, 4)[:, ::-1].ravel(),
-        ),
-        kit.Mistake(
-            "A block copies the tile beside its own as the next one: its next tile begins 256 * "
-            "gridDim.x cells further on.",
-            gives=neighbours,
-        ),
-        kit.Mistake(
-            "Whole N is turned around: only the cells within each tile change places.",
-            gives=lambda case: case["N"][::-1] if case.count > TILE else None,
-        ),
-    ),
-    findings=(
-        SAME_BUFFER,
-        kit.FindingHint(
-            "race",
-            "The copy is still under way when a cell is read. Wait for this tile's group "
-            "(wait_group) first, then for the other threads (__syncthreads()), in this order; and "
-            "commit a group in every turn, behind the last tile, too.",
-            when=lambda found: "asynchronous copy" in found.message,
-        ),
-        kit.FindingHint(
-            "uninitialised",
-            "Nothing was copied to this place. Is it in this turn's buffer, was the copy into it "
-            "started in the turn before, and does the index stay in the tile? 255 - o is its last "
-            "cell for o = 0.",
-        ),
-        *FINDINGS,
-        kit.FindingHint(
-            "misaligned",
-            "cp.async of 16 bytes takes addresses that are multiples of 16 on both sides.",
-        ),
-    ),
     hints=(
         "Two buffers, tiles[2][64]. Before the loop, start the copy of the block's first tile and "
         "commit it. Which buffer does the next tile go to?",

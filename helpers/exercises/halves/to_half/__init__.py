@@ -40,25 +40,6 @@ def rounded(case: kit.Case) -> np.ndarray:
     return case["from"].astype(np.float16)
 
 
-def cut(case: kit.Case) -> np.ndarray:
-    """Return what comes out if digits are cut off, towards zero."""
-    near = rounded(case)
-    too_far = np.abs(near.astype(np.float32)) > np.abs(case["from"])
-    return np.where(too_far, np.nextafter(near, np.float16(0)), near)
-
-
-def one_each(case: kit.Case) -> np.ndarray:
-    """Return what comes out if a thread rounds one number."""
-    step = case.steps[0]
-    is_made = np.arange(case.count) < step.grid[0] * step.block[0]
-    return np.where(is_made, rounded(case), case["to"])
-
-
-def without_last_pair(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the last pair is left out."""
-    return np.where(np.arange(case.count) < case.count - 2, rounded(case), case["to"])
-
-
 EXERCISE = kit.Exercise(
     name="to_half",
     place=2,
@@ -67,6 +48,7 @@ EXERCISE = kit.Exercise(
     points=3,
     timed=numbers,
     cases=cases,
+    small=lambda rng: (numbers(rng, n) for n in (2, 16, 2 * THREADS + 6)),
     reference=rounded,
     most_of_a_block=lambda case: 2 * THREADS,
     budgets=(
@@ -87,51 +69,6 @@ EXERCISE = kit.Exercise(
         kit.ONE_STORE_A_THREAD,
         kit.none_of("shared"),
         *kit.NO_DETOURS,
-    ),
-    mistakes=(
-        kit.Mistake(
-            "Each thread has rounded one number, and the others are as they were: thread i takes "
-            "two, numbers 2 i and 2 i + 1.",
-            gives=one_each,
-        ),
-        kit.Mistake(
-            "The last pair is as it was: thread i has a pair if i < n / 2.",
-            gives=without_last_pair,
-        ),
-        kit.Mistake(
-            "Digits are cut off: round to the nearest half (__floats2half2_rn).",
-            gives=cut,
-        ),
-        kit.Mistake(
-            "The two numbers of a pair are exchanged: the first one goes into the low half, .x.",
-            gives=lambda case: rounded(case).reshape(-1, 2)[:, ::-1].ravel(),
-        ),
-        kit.Mistake(
-            "Both halves of a pair hold its first number.",
-            gives=lambda case: np.repeat(rounded(case)[::2], 2),
-        ),
-        kit.Mistake(
-            "The second number of each pair is that of the second half of `from`: a pair is "
-            "numbers 2 i and 2 i + 1.",
-            gives=lambda case: rounded(case).reshape(2, -1).T.ravel(),
-        ),
-        kit.Mistake(
-            "The first numbers of all pairs stand in the first half of `to`, the second ones in "
-            "the other: number 2 i and number 2 i + 1 are neighbours there, too.",
-            gives=lambda case: rounded(case).reshape(-1, 2).T.ravel(),
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "The index is negative: a short counts to 32,767, and goes on at -32,768. Keep the "
-            "number of the pair in a long long, as i is.",
-            when=lambda found: "[-" in found.message,
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "A thread takes two numbers, so there are n / 2 pairs: thread i has one if i < n / 2.",
-        ),
     ),
     hints=(
         "Seen as pairs, `from` is an array of n / 2 float2 and `to` one of n / 2 __half2: "

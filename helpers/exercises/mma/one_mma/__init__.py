@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from helpers.exercises import kit
-from helpers.exercises.mma import ROWS, STEP, exercise, of
+from helpers.exercises.mma import STEP, exercise
 
 EXERCISE = exercise(
     "one_mma",
@@ -15,21 +12,6 @@ EXERCISE = exercise(
     8,
     "Two columns of A are neighbours: one load of 4 bytes gives both.",
     points=4,
-    mistakes=(
-        kit.all_zero("All sums are 0: are the registers a[0] to a[3], b[0] and b[1] set?"),
-        kit.Mistake(
-            "A row of A has 16 halves, not 8: cell A[row][column] is A[16 * row + column].",
-            gives=lambda case: of(
-                case["A"].ravel()[8 * np.arange(ROWS)[:, None] + np.arange(STEP)], case["B"]
-            ),
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "uninitialised",
-            "These registers were never set: gap 2 loads the lane's fragments of A and of B.",
-        ),
-    ),
     hints=(
         "Gap 1: 4 lanes make a group, so group = lane / 4. The place in the group is lane % 4, and "
         "each place has two columns: two = lane % 4 * 2.",

@@ -4,7 +4,7 @@ added to those of its neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -27,6 +27,12 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     yield kit.without_budgets(case(rng, 1000 + int(rng.integers(1, 100)), 129))
     yield case(rng, 700, 31, log_size=6)
     yield kit.without_budgets(case(rng, kit.MANY, 5))
+
+
+def small(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield a part of a segment, and two segments."""
+    for n in (7, 20):
+        yield case(rng, n, 5, log_size=4)
 
 
 def case(
@@ -60,60 +66,6 @@ def convolved(case: kit.Case) -> np.ndarray:
     return reference.conv1d(case["N"], case["filter"])
 
 
-def by_segments(
-    case: kit.Case,
-    product: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.multiply,
-    sums: int | None = None,
-    late: int = 0,
-    cells: int | None = None,
-) -> np.ndarray:
-    """Return what comes out of another product of the spectra, if a block adds so many sums (None:
-    all), so many places too late, or loads so many cells of N (None: those of its segment).
-    """
-    N, width, size = case["N"], case["filter"].size, case["spec"].size
-    segment, spectrum = case["spec"].segment(width), np.fft.fft(case["filter"][::-1], size)
-    full = np.zeros(N.size + 3 * size)  # output 0 stands behind `size` places
-    for start in range(0, N.size, segment):
-        own = np.fft.fft(N[start : start + (cells or segment)], size)
-        made = np.fft.ifft(product(own, spectrum)).real[:sums]
-        first = size + start - width // 2 + late
-        full[first : first + made.size] += made
-    return full[size:][: N.size]
-
-
-def first_half(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the product of the cells 0 to SIZE / 2 - 1 alone, times SIZE, by which the spectrum in
-    the kernel is divided. In bit-reversed order these are the even frequencies.
-    """
-    return np.where(np.arange(a.size) % 2 == 0, a * b, a.size * a)
-
-
-def real_part_first(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return what comes out if the new real part stands in the imaginary part's product."""
-    real = (a * b).real
-    return real + 1j * (real * b.imag / a.size + a.imag * b.real)
-
-
-def half_loaded(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if only the first half of the points is loaded, and the others are 0;
-    None where a segment is no longer.
-    """
-    half = size(case) // 2
-    is_longer = case["spec"].segment(case["filter"].size) > half
-    return by_segments(case, cells=half) if is_longer else None
-
-
-def is_rounding(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether a result is 0, but for rounding."""
-    least = conv1d_atol(case["spec"], case["N"], case["filter"])
-    return bool(got.any() and np.abs(got).max() <= least)
-
-
-def in_parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the product of the real parts and that of the imaginary ones, as the two parts."""
-    return a.real * b.real + 1j * a.imag * b.imag
-
-
 def stages(case: kit.Case) -> int:
     """Return stages of a transform."""
     return int(case["spec"].log_size)
@@ -136,6 +88,7 @@ EXERCISE = kit.Exercise(
     place=2,
     reads_outputs=True,  # an atomic does
     cases=cases,
+    small=small,
     reference=convolved,
     timed=large,
     counts={"size": "sizes", "filter width": "filter widths"},
@@ -168,151 +121,6 @@ EXERCISE = kit.Exercise(
         kit.Budget("loads of P", lambda case, one: one.total("lanes", "global", "load", "P"), 0),
         kit.none_of("local", what="accesses to local memory"),
         kit.shuffles(),
-    ),
-    mistakes=(
-        kit.Mistake(
-            "All outputs are 0, but for rounding: the sums are the real parts of cells[i], and the "
-            "imaginary parts are 0.",
-            when=is_rounding,
-        ),
-        kit.all_zero(
-            "All outputs are 0: nothing is added to P yet, or the cells that are loaded are all 0."
-        ),
-        kit.Mistake(
-            "The sums stand width / 2 places too late: the middle weight of output 0 lies on "
-            "cell 0, so sum i belongs to output start + i - width / 2.",
-            gives=lambda case: by_segments(case, late=case["filter"].size // 2),
-        ),
-        kit.Mistake(
-            "The sums stand width - 1 places too late: the middle weight of output 0 lies on "
-            "cell 0, so sum i belongs to output start + i - width / 2.",
-            gives=lambda case: by_segments(case, late=2 * (case["filter"].size // 2)),
-        ),
-        kit.Mistake(
-            "The sums stand too early: the middle weight of output 0 lies on cell 0, and not the "
-            "last one, so sum i belongs to output start + i - width / 2.",
-            gives=lambda case: by_segments(case, late=-(case["filter"].size // 2)),
-        ),
-        kit.Mistake(
-            "The outputs are half as large as they should be: add the whole real part.",
-            gives=lambda case: convolved(case) / 2,
-        ),
-        kit.Mistake(
-            "The outputs are divided by SIZE once more: the host has divided the spectrum.",
-            gives=lambda case: convolved(case) / size(case),
-        ),
-        kit.Mistake(
-            "Only the first half of the sums is added: a block has SIZE / 2 threads, so each has "
-            "two of them.",
-            gives=lambda case: by_segments(case, sums=size(case) // 2),
-        ),
-        kit.Mistake(
-            "Only the first half of the cells is multiplied: a block has SIZE / 2 threads, so each "
-            "has two of them.",
-            gives=lambda case: by_segments(case, first_half),
-        ),
-        kit.Mistake(
-            "The tails are missing: add all SIZE sums, not only those of the segment's own cells.",
-            gives=lambda case: by_segments(
-                case, sums=case["spec"].segment(case["filter"].size)
-            ),
-        ),
-        kit.Mistake(
-            "Only the first half of the tails is added: width - 1 sums lie behind the segment's "
-            "own cells. Add all SIZE sums.",
-            gives=lambda case: by_segments(
-                case,
-                sums=case["spec"].segment(case["filter"].size) + case["filter"].size // 2,
-            ),
-        ),
-        kit.Mistake(
-            "Only the first SIZE / 2 cells of a segment are loaded: a block has SIZE / 2 threads, "
-            "so each loads two points.",
-            gives=half_loaded,
-        ),
-        kit.Mistake(
-            "The result is the signal: the spectra are not multiplied. That is gap 2.",
-            gives=lambda case: by_segments(case, lambda a, b: size(case) * a),
-        ),
-        kit.Mistake(
-            "The parts are multiplied one by one. The product of two complex numbers has the real "
-            "part ac - bd and the imaginary part ad + bc.",
-            gives=lambda case: by_segments(case, in_parts),
-        ),
-        kit.Mistake(
-            "The sign in the real part is wrong: i times i is -1.",
-            gives=lambda case: by_segments(case, lambda a, b: a * b + 2 * a.imag * b.imag),
-        ),
-        kit.Mistake(
-            "The sign in the imaginary part is wrong: it is ad + bc.",
-            gives=lambda case: by_segments(case, lambda a, b: a * b - 2j * a.imag * b.real),
-        ),
-        kit.Mistake(
-            "The sign in the imaginary part is wrong: it is ad + bc.",
-            gives=lambda case: by_segments(case, lambda a, b: a * b - 2j * a.real * b.imag),
-        ),
-        kit.Mistake(
-            "The imaginary part is as it was: it becomes ad + bc.",
-            gives=lambda case: by_segments(
-                case, lambda a, b: (a * b).real + 1j * a.size * a.imag
-            ),
-        ),
-        kit.Mistake(
-            "The new real part is used in the imaginary part: keep the old one in a variable, "
-            "until both parts are made.",
-            gives=lambda case: by_segments(case, real_part_first),
-        ),
-        kit.Mistake(
-            "One spectrum is multiplied by the conjugate of the other: the real part is ac - bd, "
-            "and the imaginary part ad + bc.",
-            gives=lambda case: by_segments(case, lambda a, b: a.conj() * b),
-        ),
-        kit.Mistake(
-            "One spectrum is multiplied by the conjugate of the other: the real part is ac - bd, "
-            "and the imaginary part ad + bc.",
-            gives=lambda case: by_segments(case, lambda a, b: a * b.conj()),
-        ),
-        kit.Mistake(
-            "Cells of the next segment are transformed, too, and counted twice: cells[i] is a cell "
-            "of N for i below `segment`, and 0 from there on.",
-            gives=lambda case: by_segments(case, cells=case["spec"].size),
-        ),
-        kit.Mistake(
-            "A segment has one cell too many, which the next one has, too: cells[i] is a cell of "
-            "N for i below `segment`, and 0 from there on.",
-            gives=lambda case: by_segments(
-                case, cells=case["spec"].segment(case["filter"].size) + 1
-            ),
-        ),
-        kit.Mistake(
-            "One segment is right, several are not: each block begins at its own `start`.",
-            when=lambda case, got, want: case["N"].size > case["spec"].segment(len(case["filter"])),
-        ),
-    ),
-    findings=(
-        kit.FindingHint(
-            "race",
-            "Two blocks write the same output: the tail of one and the head of the next. Each must "
-            "add its part by atomicAdd(&P[out], value).",
-            when=lambda found: found.array == "P",
-        ),
-        kit.FindingHint(
-            "uninitialised",
-            "A transform reads all SIZE points: those behind the segment's cells must hold 0, and "
-            "the imaginary parts, too.",
-            when=lambda found: found.array == "cells",
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "The last segment may be longer than what is left of N: behind cell n - 1 come zeros.",
-            when=lambda found: found.array == "N",
-        ),
-        kit.FindingHint(
-            "out-of-bounds",
-            "The first width / 2 sums stand before P[0], and the last ones behind P[n - 1]: these "
-            "are no outputs.",
-            when=lambda found: found.array == "P",
-        ),
     ),
     hints=(
         "All three gaps are one loop: for (int i = threadIdx.x; i < SIZE; i += blockDim.x).",

@@ -21,8 +21,13 @@ export const STYLE = `
     --halo-blue: #82b7f7; --halo-on-blue: #0b1622; --halo-red: #ff8f86; --halo-red0: #4b1814;
     --halo-green: #74d290; --halo-green0: #12351d; --halo-amber: #ecc05a; --halo-amber0: #3a2c08;
     --halo-grey: #7d8590; }
-  .halo-bar { box-sizing: border-box; max-width: 900px; margin: 4px 8px 0
-    calc(var(--jp-cell-prompt-width) + var(--jp-cell-padding)); color: var(--halo-ink);
+  /* Below the text of the cell. On a narrow page JupyterLab puts the prompt above that. */
+  .jp-Notebook { --halo-left: calc(var(--jp-cell-collapser-width) + var(--jp-cell-prompt-width)); }
+  @media (width <= 760px) { .jp-Notebook {
+    --halo-left: calc(var(--jp-cell-collapser-width) + var(--jp-cell-padding)); }
+    .halo-quiet .jp-OutputPrompt { display: none; } }
+  .halo-bar { box-sizing: border-box; max-width: 900px; margin: 4px 8px 0 var(--halo-left);
+    color: var(--halo-ink);
     font: var(--jp-content-font-size1)/1.45 var(--jp-content-font-family);
     border: 1px solid var(--halo-line); border-left: 5px solid var(--halo-grey);
     border-radius: 0 8px 8px 0; }
@@ -412,7 +417,7 @@ class Bar {
     this.name('next', 'Next \u2192', kind === 'pass' ? 'main' : '');
     parts.next.setAttribute('aria-label', `Next: ${below?.words ?? ''}`);
     parts.next.title = below?.words ?? '';
-    parts.tick.textContent = exercise.passed ? '\u2713 passed' : '';
+    parts.tick.textContent = exercise.passed ? `\u2713 passed${kind === 'pass' ? '' : ' before'}` : '';
     const say = [words, this.note ?? '', canUndo ? UNDO : ''].filter(Boolean).join(' ');
     if (parts.say.textContent !== say) {
       parts.say.textContent = say;
@@ -488,6 +493,7 @@ class Bar {
       const kernel = this.bars.panel.sessionContext.session?.kernel;
       this.bars.ask(kernel, { solution: this.exercise.name }, ({ solution }) => {
         this.parts.solution.innerHTML = solution;
+        this.node.scrollIntoView({ block: 'nearest' });
       });
     }
   }

@@ -9,8 +9,8 @@
 import { errorOf } from './bar.js';
 
 export const STYLE = `
-  .halo-cards, .halo-cover { box-sizing: border-box; max-width: 900px; margin: 4px 8px 4px
-    calc(var(--jp-cell-prompt-width) + var(--jp-cell-padding));
+  .halo-cards, .halo-cover { box-sizing: border-box; max-width: 900px;
+    margin: 4px 8px 4px var(--halo-left);
     font: var(--jp-content-font-size1)/1.45 var(--jp-content-font-family);
     color: var(--jp-content-font-color1); }
   .halo-cards { display: grid; gap: 10px;

@@ -90,21 +90,37 @@ export function colours({ view, language }) {
   );
 }
 
+const isKernelCell = context =>
+  BEGINS_WITH_KERNEL.test(context.editor?.model.sharedModel.getSource() ?? '');
+
+// Offer in a %%kernel cell what `completions` knows, and nothing else: the Python kernel completes
+// Python there, and another provider every word of the text, those of comments, too.
+export function completeAlone(manager) {
+  for (const provider of manager.getProviders().values()) {
+    if (provider !== completions) {
+      const isApplicable = provider.isApplicable.bind(provider);
+      provider.isApplicable = async context => !isKernelCell(context) && isApplicable(context);
+    }
+  }
+}
+
 // A provider of completions: CUDA's names, x y z of threadIdx and the like, the cell's own words.
 export const completions = {
   identifier: 'halo-labs:cuda',
-  rank: 700, // before those of the Python kernel
+  rank: 700,
   renderer: null,
   async isApplicable(context) {
-    const source = context.editor?.model.sharedModel.getSource() ?? '';
-    return BEGINS_WITH_KERNEL.test(source);
+    return isKernelCell(context);
   },
   async fetch({ text, offset }) {
     const before = text.slice(0, offset);
     const member = VECTORS.exec(before);
     const word = member ? member[2] : /\w*$/.exec(before)[0];
     const start = offset - word.length;
-    const code = text.replace(/%%kernel|"[^"\n]*"|\/\/.*/g, part => ' '.repeat(part.length));
+    if (!word && !member) {
+      return { start, end: offset, items: [] }; // all names are no help
+    }
+    const code = text.replace(/%%kernel|\s-D|"[^"\n]*"|\/\/.*/g, part => ' '.repeat(part.length));
     const own = [...code.matchAll(/\b[A-Za-z_]\w{2,}/g)].filter(one => one.index !== start);
     const names = member
       ? ['x', 'y', 'z']

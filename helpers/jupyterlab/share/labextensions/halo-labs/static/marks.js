@@ -1,5 +1,5 @@
 // The lines of a finding or of a compile error, marked in the cell itself: the line and its number
-// are coloured, and its message is shown where the mouse rests on it. An edit of the cell removes
+// are coloured, and its message is shown where the mouse rests on either. An edit of the cell removes
 // its marks.
 //
 // The kernel sends them by a comm (helpers/jupyterlab/cell_marks.py), so that they are no output: nothing is
@@ -22,7 +22,7 @@ const NAME = /^\s*%%kernel\s+(\w+)/;
 
 export function marks({ state, view }) {
   const { RangeSet, StateEffect, StateField } = state;
-  const { Decoration, EditorView, GutterMarker, gutterLineClass, hoverTooltip } = view;
+  const { Decoration, EditorView, GutterMarker, ViewPlugin, gutterLineClass, hoverTooltip } = view;
   const change = StateEffect.define();
   // By the shared model of a cell. An editor that JupyterLab makes anew, when its cell comes near
   // the window again, finds its marks here.
@@ -70,21 +70,37 @@ export function marks({ state, view }) {
         kept.delete(model);
       }
     });
+    const wordsOf = (editor, line) => {
+      const here = editor.state.field(field).list.filter(one => one.line === line.number);
+      return [...new Set(here.map(one => one.text))].join('\n\n');
+    };
     const hint = hoverTooltip((editor, place) => {
       const line = editor.state.doc.lineAt(place);
-      const here = editor.state.field(field).list.filter(one => one.line === line.number);
-      if (!here.length) {
+      const words = wordsOf(editor, line);
+      if (!words) {
         return null;
       }
       const create = () => {
         const dom = document.createElement('div');
         dom.className = 'halo-mark-words';
-        dom.textContent = [...new Set(here.map(one => one.text))].join('\n\n');
+        dom.textContent = words;
         return { dom };
       };
       return { pos: line.from, end: line.to, above: true, create };
     });
-    return [field, forget, hint];
+    // CodeMirror's hints know the text alone; beside it, the browser's own title says the same.
+    const numbers = ViewPlugin.define(editor => {
+      const tell = event => {
+        const number = event.target.closest('.cm-gutterElement');
+        if (number) {
+          const { from } = editor.lineBlockAtHeight(event.clientY - editor.documentTop);
+          number.title = wordsOf(editor, editor.state.doc.lineAt(from));
+        }
+      };
+      editor.dom.addEventListener('mouseover', tell);
+      return { destroy: () => editor.dom.removeEventListener('mouseover', tell) };
+    });
+    return [field, forget, hint, numbers];
   }
 
   // Mark what the kernel says of a cell: {kernel: NAME, marks: [{line, code, text, severity}]}.

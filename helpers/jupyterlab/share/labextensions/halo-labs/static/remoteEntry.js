@@ -30,6 +30,9 @@
 
   const STYLE = `
     .jp-OutputArea-output pre { word-break: normal; overflow-wrap: anywhere; }
+    /* On a narrow page the words in a figure stay large enough, and the figure scrolls. */
+    @media (width <= 760px) { .jp-OutputArea .jp-RenderedImage { overflow-x: auto; }
+      .jp-OutputArea .jp-RenderedImage img { max-width: max(100%, 640px); } }
     /* Names of labs are whole in the file browser. */
     .jp-DirListing-itemText { white-space: normal; overflow-wrap: anywhere; }
     /* A line of text has at most about 90 characters. */
@@ -46,6 +49,7 @@
        round, and keeps the hues. */
     body[data-jp-theme-light="false"] :is(
       .jp-RenderedHTML > [style*="background:#f8f8f8"], .jp-RenderedHTML > div.highlight,
+      .halo-solution > *,
       .jp-OutputArea .jp-RenderedImage img
     ) { filter: invert(0.9) hue-rotate(180deg); }
   `;
@@ -240,7 +244,11 @@
         each(panel => followNotebook(panel.content, cuda.BEGINS_WITH_KERNEL));
         each(panel => refreshStartPage(app, panel));
         attempt('alt texts', () => describePictures(rendermime, rendering));
-        attempt('completion', () => completer.registerProvider(cuda.completions));
+        attempt('completion', async () => {
+          completer.registerProvider(cuda.completions);
+          await app.restored; // the providers of others are there, too
+          cuda.completeAlone(completer);
+        });
         attempt('bars of exercises', () => bar.addCommands(app, tracker, palette, NotebookActions, marking));
         attempt('notices', async () => {
           const { Notification } = await module('@jupyterlab/apputils');
