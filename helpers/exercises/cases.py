@@ -191,7 +191,7 @@ def distinct(case: Case) -> Case:
             continue
         if name in case.outputs and (is_unwritten(array).all() or not array.any()):
             continue
-        if (array * 4 % 1).any():  # drawn with all bits of a float, and so distinct already
+        if (array.astype(np.float64) * 4 % 1).any():  # drawn with all bits, and so distinct already
             continue
         if array.size and np.ptp(array) < 1e6:  # not where a case is about its values
             flat = array.reshape(-1)

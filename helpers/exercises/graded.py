@@ -128,7 +128,9 @@ class GradedExercise(BaseExercise):
         where none does. outcomes: of the answer in the small cases.
         """
         hint = mutants.hint_of(self, outcomes)
-        if not hint:
+        # Parameters in another order are seen in the launch, whatever else leaves the same.
+        is_seen = not verdict.is_guess and any(one.misplaced for one in outcomes)
+        if is_seen or not hint:
             return verdict
         # The cause of a finding that is seen goes before what another kernel had, too.
         return verdict.because(hint, is_guess=verdict.finding is not None, is_recognised=True)

@@ -186,7 +186,9 @@ class _Teller:
         self.source = Source.of(experiment.source, experiment.options)
         self.wrong = judge.wrong(self.tape)
         self.findings = faults(self.tape)
-        if self.tape.is_cut and not any(one.kind == "runaway" for one in self.findings):
+        is_wrong = bool(self.findings) or any(mask.any() for mask in self.wrong.values())
+        is_endless = any(one.kind == "runaway" for one in self.findings)
+        if self.tape.is_cut and is_wrong and not is_endless:
             # What is missing would seem never to have been done.
             raise NotRecorded(self.tape.why_cut)
         names = [name for name, mask in self.wrong.items() if mask.any()]
@@ -805,7 +807,7 @@ class _Teller:
         ]
         for need in dict.fromkeys(lacks):
             change = Redirect.of(access, need.array, need.index)
-            changes: list[Turn | Replace | Redirect] = [Turn.of(step, one), change]
+            changes: list[Change] = [Turn.of(step, one), change]
             if self.mends(self.again(changes), cell) and self._gives(changes, cell, goal):
                 inner = self._with(tape)
                 return Cause(

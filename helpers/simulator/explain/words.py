@@ -443,7 +443,7 @@ def _fault(story: Story, subject: _Subject) -> str:
 def _of_index(story: Story, cause: Cause) -> Iterator[str]:
     place = cause.place
     assert place is not None
-    for text in dict.fromkeys((place.text, place.element)) if place.text else ():
+    for text in dict.fromkeys((place.text, place.element) if place.text else ()):
         for values in dict.fromkeys((_with(place.values), "")):
             yield (
                 f"Line {cause.line} reads {place.element} where {cause.belongs} belongs: "
