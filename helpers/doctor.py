@@ -105,7 +105,8 @@ def _gpu() -> Check:
 
 
 def _cxx() -> Check:
-    from helpers.simulator import prebuilt, toolchain
+    from helpers.simulator.compile import toolchain
+    from helpers.simulator.machine import prebuilt
 
     try:
         compiler = toolchain.find_compiler()
@@ -117,7 +118,7 @@ def _cxx() -> Check:
 
 
 def _nvidia_compiler() -> Check:
-    from helpers.simulator import toolkit
+    from helpers.simulator.compile import toolkit
 
     try:
         return Check("NVIDIA's compiler", True, str(toolkit.root()))
@@ -126,7 +127,7 @@ def _nvidia_compiler() -> Check:
 
 
 def _cache() -> Check:
-    from helpers.simulator import toolchain
+    from helpers.simulator.compile import toolchain
 
     try:
         folder = toolchain.cache_directory()

@@ -31,7 +31,7 @@ from helpers.bench import old_records, png
 from helpers.bench.timing import Timing
 from helpers.problems.measured import CPU_SOURCES, MEASURED, ROOT
 from helpers.quantities import quantity
-from helpers.simulator import notices
+from helpers.simulator.compile import notices
 
 if TYPE_CHECKING:
     from helpers.device import Device

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from helpers import kernels, tables
 from helpers.bench.counts import not_yet
-from helpers.simulator.listing import Instruction, sections
+from helpers.simulator.program.listing import Instruction, sections
 
 if TYPE_CHECKING:
     from helpers.bench.problem import Problem
@@ -123,7 +123,8 @@ def assembled(name: str, options: Sequence[str] = (), *, source: str | None = No
     nvdisasm is not installed, simulator.CompileFailed with the compiler's message,
     kernels.UnknownKernelError, and ValueError if `source` has no kernel `name`.
     """
-    from helpers.simulator import assembly, compiler
+    from helpers.simulator.compile import compiler
+    from helpers.simulator.program import assembly
 
     text = kernels.source(name) if source is None else source
     compiled = compiler.as_nvcc(

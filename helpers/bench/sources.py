@@ -11,7 +11,7 @@ from typing import Any
 
 from helpers import kernel_cells, kernels
 from helpers.launch import Launch, Plan
-from helpers.simulator.includes import without_comments
+from helpers.simulator.compile.includes import without_comments
 
 Changes = tuple[tuple[str, str], ...]  # pairs of the old text of a source and the new
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from helpers import device
 from helpers.programs import Modules
-from helpers.simulator.findings import fold
+from helpers.simulator.findings.findings import fold
 
 T = TypeVar("T")
 

@@ -298,7 +298,7 @@ def _shown(remarks: list[str]) -> list[str]:
 
 def _graded(given, answers, remarks: list[str]) -> dict[str, int]:
     from helpers.course import gradebook, grades, grading
-    from helpers.simulator import library
+    from helpers.simulator.machine import library
 
     said = "the simulator is made ready; on a new machine that takes minutes"
     _progress(0, 0, said)

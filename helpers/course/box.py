@@ -451,7 +451,7 @@ def machine_folder(to: Path) -> Path:
     The user's cache holds what everybody compiled, and stays outside. The box is told which file
     to load: it sees another PATH, and might look for what another compiler had built.
     """
-    from helpers.simulator import library
+    from helpers.simulator.machine import library
 
     to.mkdir(parents=True, exist_ok=True)
     part = to / f".{MACHINE}.{os.getpid()}"

@@ -49,7 +49,7 @@ here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 # Build the simulator's machine now, so that the first submission does not wait for it.
 cd "$here"
 HALO_CACHE="$here/.cache" "$here/.venv/bin/python" \\
-    -c "from helpers.simulator import library; library.machine()"
+    -c "from helpers.simulator.machine import library; library.machine()"
 chmod -R a+rX "$here"
 """
 _RUN = """#!/usr/bin/env bash

@@ -41,7 +41,7 @@ from helpers.course.box import Benches
 from helpers.course.policy import Policy
 from helpers.course.submissions import Answer
 from helpers.quantities import quantity
-from helpers.simulator import library
+from helpers.simulator.machine import library
 
 Progress = Callable[[int, int, str], None]
 

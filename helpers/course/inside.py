@@ -90,7 +90,9 @@ def _load_simulator(machine: str) -> None:
     cannot be forked safely.
     """
     from helpers.course import kernel_job  # noqa: F401
-    from helpers.simulator import encoded, front_ends, library, standard_headers, toolkit
+    from helpers.simulator.compile import front_ends, standard_headers, toolkit
+    from helpers.simulator.machine import library
+    from helpers.simulator.program import encoded
 
     library.use(Path(machine))
     library.machine()

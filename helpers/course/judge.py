@@ -29,7 +29,8 @@ from helpers.exercises.exercise import Exercise
 from helpers.exercises.outcome import Outcome
 from helpers.exercises.verdict import Verdict
 from helpers.kernel_cells import CellError
-from helpers.simulator import Finding, toolkit
+from helpers.simulator import Finding
+from helpers.simulator.compile import toolkit
 
 
 def grade(name: str, text: str, seed: int, benches: Benches) -> dict[str, Any]:

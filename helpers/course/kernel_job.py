@@ -14,7 +14,7 @@ from helpers import kernel_cells
 from helpers.course import codec, wire
 from helpers.exercises import outcome
 from helpers.exercises.cases import Case
-from helpers.simulator.nvrtc import CompilerCrashed
+from helpers.simulator.compile.nvrtc import CompilerCrashed
 
 
 def run(message: bytes, answer: int) -> None:

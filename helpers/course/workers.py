@@ -10,7 +10,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers.simulator import library, toolchain
+from helpers.simulator.compile import toolchain
+from helpers.simulator.machine import library
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ from helpers.exercises import outcome
 from helpers.exercises.cases import Case, real_pairs
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Array
-from helpers.simulator.compiler import compile_source
+from helpers.simulator.compile.compiler import compile_source
+from helpers.simulator.compile.toolchain import CompileFailed
 from helpers.simulator.explain.experiment import Experiment
 from helpers.simulator.explain.followed import Followed
 from helpers.simulator.explain.story import Judge, Story, explain, faults
 from helpers.simulator.explain.tape import Tape
 from helpers.simulator.explain.translation import NotRecorded
-from helpers.simulator.faults import LaunchRefused
-from helpers.simulator.toolchain import CompileFailed
+from helpers.simulator.machine.faults import LaunchRefused
 
 MOST_SECONDS = 1.2  # of the processor, until no further case is begun
 QUICK_SECONDS = 0.4  # the same where a cause is known

@@ -1,8 +1,8 @@
 """What the text of an answer must hold to before anything reads it further: its size, and what it
 includes.
 
-The compiler's own check of includes (helpers.simulator.includes) comes later, in the box. This
-one takes time that grows with the length of the text only, whatever the text is.
+The compiler's own check of includes (helpers.simulator.compile.includes) comes later, in the box.
+This one takes time that grows with the length of the text only, whatever the text is.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from helpers.quantities import quantity
-from helpers.simulator.includes import without_raw_strings
+from helpers.simulator.compile.includes import without_raw_strings
 
 MOST_BYTES = 64 << 10
 MOST_LINES = 2_000

@@ -34,7 +34,7 @@ from helpers.exercises.outcome import DoesNotCompile, Outcome
 from helpers.exercises.verdict import Verdict
 from helpers.kernel_cells import CellError, KernelCell
 from helpers.quantities import quantity
-from helpers.simulator.compiler import compile_source
+from helpers.simulator.compile.compiler import compile_source
 
 Arrays = np.ndarray | Mapping[str, np.ndarray]
 

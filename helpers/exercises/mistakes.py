@@ -11,7 +11,7 @@ import numpy as np
 
 from helpers.exercises.cases import Case, is_unwritten
 from helpers.simulator import Finding
-from helpers.simulator.findings import OVERFLOWN
+from helpers.simulator.findings.findings import OVERFLOWN
 
 # Larger outputs, of dense products, would fill gigabytes: each of some twenty mistakes has its own.
 MOST_KEPT = 2**18

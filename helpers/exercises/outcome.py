@@ -25,10 +25,10 @@ from helpers.exercises.cases import LIMIT_S, Case
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Array, Launch, Plan
 from helpers.simulator import Finding, Profile, Requests
-from helpers.simulator.ahead import Ahead
-from helpers.simulator.compiler import compile_source
-from helpers.simulator.faults import LaunchRefused, MemoryFault, OutOfMemory
-from helpers.simulator.toolchain import CompileFailed
+from helpers.simulator.compile.ahead import Ahead
+from helpers.simulator.compile.compiler import compile_source
+from helpers.simulator.compile.toolchain import CompileFailed
+from helpers.simulator.machine.faults import LaunchRefused, MemoryFault, OutOfMemory
 
 # Outputs that one launch must write whole: none, because several launches may fill one together.
 # The verdict looks at what came out of all.

@@ -26,7 +26,7 @@ from helpers.plotting import COLOURS, styles
 from helpers.plotting.styles import INK, LINES, Look
 from helpers.problems import baselines, mlp, two_classes
 from helpers.quantities import percent
-from helpers.simulator import toolchain
+from helpers.simulator.compile import toolchain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from helpers.plotting import boxes, styles
 from helpers.problems import conv2d
 from helpers.problems.conv2d.im2col import Im2colGemm
 from helpers.quantities import percent
-from helpers.simulator.includes import without_comments
+from helpers.simulator.compile.includes import without_comments
 
 if TYPE_CHECKING:
 

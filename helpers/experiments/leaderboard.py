@@ -36,7 +36,7 @@ from helpers.plotting import styles
 from helpers.problems import conv2d
 from helpers.simulator import Profile
 from helpers.simulator.bounds import Bounds
-from helpers.simulator.includes import without_comments
+from helpers.simulator.compile.includes import without_comments
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

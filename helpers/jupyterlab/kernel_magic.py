@@ -25,8 +25,8 @@ from helpers.exercises import compiler_words
 from helpers.jupyterlab import bar, cell_marks, tracebacks
 from helpers.kernel_cells import USAGE, with_c_linkage
 from helpers.kernel_cells import CellError as KernelError
-from helpers.simulator.toolchain import CompilerMissingError
-from helpers.simulator.toolkit import ToolkitMissingError
+from helpers.simulator.compile.toolchain import CompilerMissingError
+from helpers.simulator.compile.toolkit import ToolkitMissingError
 
 __all__ = [
     "UNBOUND",

@@ -21,7 +21,7 @@ from helpers import limits, reference
 from helpers.problems.measured import CPU_SOURCES
 from helpers.problems.precision import FLOAT_UNIT
 from helpers.quantities import quantity
-from helpers.simulator import toolchain
+from helpers.simulator.compile import toolchain
 
 _FLAGS = ("-O3", "-pthread")
 UNROLLED = (2, 4, 8)

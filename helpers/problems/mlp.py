@@ -17,7 +17,7 @@ import numpy as np
 
 from helpers import tables
 from helpers.problems import baselines
-from helpers.simulator import toolchain
+from helpers.simulator.compile import toolchain
 
 # (inputs, outputs, activation) of each layer.
 LAYERS = ((4, 4, "softmax"), (4, 5, "ReLU"), (5, 5, "tanh"), (5, 1, "sigmoid"))

@@ -33,7 +33,7 @@ from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.programs import DeviceOwner, Modules, Program
 from helpers.quantities import quantity
-from helpers.simulator.findings import fold
+from helpers.simulator.findings.findings import fold
 
 ROWS = ("H2D", "kernel", "D2H")
 

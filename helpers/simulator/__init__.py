@@ -4,8 +4,8 @@
 in the simulator, also on a computer with a GPU.
 
 NVIDIA's own compiler translates a source to PTX. The machine (machine/*.cpp) executes the PTX, a
-warp of 32 lanes at a time. `helpers.simulator.launch` lists what the machine models and what it
-does not. It has no clock, so it never reports how long a kernel takes.
+warp of 32 lanes at a time. `helpers.simulator.launch.launch` lists what the machine models and what
+it does not. It has no clock, so it never reports how long a kernel takes.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ except ModuleNotFoundError:
         "environment first (. .venv/bin/activate), which `make env` makes"
     )
 
-from . import compiler, compiler_options, instructions
-from .faults import LaunchFault, LaunchRefused
-from .findings import Finding
-from .launch import CHECKS, Extents, LaunchReport, Watch, extents
-from .launch import launch as run_launch
-from .machine_counters import profile_of
-from .module import Kernel, UnknownKernel, load
-from .numpy_arguments import Arguments, set_constants
-from .profile import Profile
-from .toolchain import CompileFailed
-from .traffic import LineTraffic, Request, Requests
+from .compile import compiler, compiler_options
+from .compile.toolchain import CompileFailed
+from .findings.findings import Finding
+from .launch import instructions
+from .launch.launch import CHECKS, Extents, LaunchReport, Watch, extents
+from .launch.launch import launch as run_launch
+from .launch.machine_counters import profile_of
+from .launch.numpy_arguments import Arguments, set_constants
+from .launch.profile import Profile
+from .launch.traffic import LineTraffic, Request, Requests
+from .machine.faults import LaunchFault, LaunchRefused
+from .program.module import Kernel, UnknownKernel, load
 
 if TYPE_CHECKING:
     from .explain import Tape

@@ -47,13 +47,15 @@ import numpy as np
 
 from helpers.quantities import quantity
 
-from . import Finding, Profile, check, compiler_options, memory, profile
+from . import Finding, Profile, check, profile
+from .compile import compiler_options
+from .compile.toolchain import CacheError, CompileFailed, CompilerMissingError
+from .compile.toolkit import ToolkitMissingError
 from .explain import NotRecorded
-from .faults import Fault
-from .launch import TIME_LIMIT_S
-from .module import load
-from .toolchain import CacheError, CompileFailed, CompilerMissingError
-from .toolkit import ToolkitMissingError
+from .launch.launch import TIME_LIMIT_S
+from .machine import memory
+from .machine.faults import Fault
+from .program.module import load
 
 CLEAN, HAS_FINDINGS, MISTAKE = 0, 1, 2
 TYPES = {

@@ -48,11 +48,11 @@ import numpy as np
 from helpers import simulator
 from helpers.launch import Array, Launch, Plan, Scratch, simulate, three
 from helpers.programs import DeviceRun, Images, Modules
-from helpers.simulator import memory
-from helpers.simulator.compiler import compile_source
-from helpers.simulator.faults import LaunchRefused
-from helpers.simulator.includes import without_comments
-from helpers.simulator.toolchain import CompileFailed
+from helpers.simulator.compile.compiler import compile_source
+from helpers.simulator.compile.includes import without_comments
+from helpers.simulator.compile.toolchain import CompileFailed
+from helpers.simulator.machine import memory
+from helpers.simulator.machine.faults import LaunchRefused
 
 __all__ = [
     "Argument",

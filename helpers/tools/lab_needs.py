@@ -19,20 +19,20 @@ from pathlib import Path
 
 from helpers import exercises, kernel_cells, kernels, labs
 from helpers.exercises.exercise import Exercise
-from helpers.simulator import (
+from helpers.simulator.compile import (
     compiler,
     compiler_cache,
     compiler_options,
-    encoded,
     front_ends,
-    library,
     nvrtc,
     standard_headers,
     toolkit,
 )
+from helpers.simulator.compile.toolchain import CompileFailed
+from helpers.simulator.machine import library
+from helpers.simulator.program import encoded
 from helpers.simulator.ptx.encode import Encoding, Unsupported
 from helpers.simulator.ptx.parse import ParseError
-from helpers.simulator.toolchain import CompileFailed
 
 ROOT = labs.ROOT
 PAGE = "labs/README.md"

@@ -31,7 +31,8 @@ from pathlib import Path
 
 from helpers import kernels, simulator
 from helpers.bench import results
-from helpers.simulator import assembly, compiler
+from helpers.simulator.compile import compiler
+from helpers.simulator.program import assembly
 
 
 class UnchangedCodeError(RuntimeError):

@@ -21,7 +21,8 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from helpers.simulator import library, prebuilt, toolchain
+from helpers.simulator.compile import toolchain
+from helpers.simulator.machine import library, prebuilt
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = prebuilt.PACKAGE

@@ -23,8 +23,8 @@ from helpers import exercises, kernel_cells
 from helpers.course import box, figures, judge, processes, questions, wire, writing
 from helpers.course.box import Benches
 from helpers.exercises import gate, loops_swapped
-from helpers.simulator import includes
-from helpers.simulator.toolchain import CompileFailed
+from helpers.simulator.compile import includes
+from helpers.simulator.compile.toolchain import CompileFailed
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/task").is_dir(), reason="the box is made of what Linux has"

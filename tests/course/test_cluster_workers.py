@@ -14,7 +14,7 @@ TAKE = """
 import pickle, sys
 from pathlib import Path
 from helpers.course import workers
-from helpers.simulator import library
+from helpers.simulator.machine import library
 machine = pickle.loads(Path(sys.argv[1]).read_bytes())
 print(machine.take(Path(sys.argv[2])), library.build().parent == Path(sys.argv[2]))
 print(len(library.operation_names()) > 100)

@@ -46,7 +46,8 @@ from helpers.course import (
 from helpers.course.__main__ import main
 from helpers.course.box import Benches
 from helpers.exercises.base import NOTEBOOK_SEED
-from helpers.simulator import library, toolchain, toolkit
+from helpers.simulator.compile import toolchain, toolkit
+from helpers.simulator.machine import library
 
 NAME, LAB = "conv1d_edge", "101_conv1d_blocks_and_halos"
 PLACE = next(place for place in submissions.places() if place.exercise == NAME)

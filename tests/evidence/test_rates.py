@@ -13,7 +13,8 @@ from evidence.rates import kernels as rate_kernels
 from helpers import launch, simulator
 from helpers.bench import results
 from helpers.checking import CheckError
-from helpers.simulator import assembly, bounds
+from helpers.simulator import bounds
+from helpers.simulator.program import assembly
 
 RECORD = json.loads((results.MEASURED / f"{rates.NAME}.json").read_text())
 TURNS = 3

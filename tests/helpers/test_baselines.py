@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helpers import reference
 from helpers.problems import baselines
-from helpers.simulator import toolchain
+from helpers.simulator.compile import toolchain
 
 KEYS = ["numpy", "one_core", "unrolled_2", "unrolled_4", "unrolled_8", "swapped", "all_cores"]
 

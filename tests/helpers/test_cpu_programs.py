@@ -6,7 +6,7 @@ from helpers import device
 from helpers.bench import results
 from helpers.experiments import cpu_programs
 from helpers.problems import baselines
-from helpers.simulator import toolchain
+from helpers.simulator.compile import toolchain
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from helpers import kernels, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, precision
 from helpers.problems.conv2d import FASTEST, mma_halves, mma_quads
-from helpers.simulator import assembly
-from helpers.simulator.compiler import compile_source
+from helpers.simulator.compile.compiler import compile_source
+from helpers.simulator.program import assembly
 from tests.support import (
     layer_problem,
     mutants,

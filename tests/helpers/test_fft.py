@@ -16,8 +16,8 @@ from helpers.limits import ConvShape
 from helpers.problems import conv2d, fft, fft_conv1d, fft_conv2d
 from helpers.problems.fft_conv1d import OverlapAdd
 from helpers.problems.fft_conv2d import TILES, FftLayer, Tiles
-from helpers.simulator import assembly
-from helpers.simulator.compiler import compile_source
+from helpers.simulator.compile.compiler import compile_source
+from helpers.simulator.program import assembly
 from tests import clock
 from tests.support import Mutant, in_simulator, mutants, on_gpu, require_rejected, simulated
 

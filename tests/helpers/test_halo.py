@@ -175,7 +175,7 @@ def test_completion_names_options_that_exist(capsys):
 
 
 def test_the_doctor_says_what_is_missing_and_what_mends_it(monkeypatch, capsys):
-    from helpers.simulator import toolchain
+    from helpers.simulator.compile import toolchain
 
     assert doctor.main([]) == 0
     assert "MISSING" not in capsys.readouterr().out

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from helpers.problems import baselines, mlp, two_classes
-from helpers.simulator import toolchain
+from helpers.simulator.compile import toolchain
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,11 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from helpers.simulator import memory, module
-from helpers.simulator.compiler import compile_source
-from helpers.simulator.faults import LaunchFault
-from helpers.simulator.launch import CHECKS, launch
+from helpers.simulator.compile.compiler import compile_source
+from helpers.simulator.launch.launch import CHECKS, launch
+from helpers.simulator.machine import memory
+from helpers.simulator.machine.faults import LaunchFault
+from helpers.simulator.program import module
 
 PTX = r"""
 typedef unsigned long long State;

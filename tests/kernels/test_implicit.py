@@ -21,8 +21,8 @@ from helpers.problems.conv2d import (
     mma_quads,
 )
 from helpers.problems.conv2d.implicit import Staging
-from helpers.simulator import assembly
-from helpers.simulator.compiler import compile_source
+from helpers.simulator.compile.compiler import compile_source
+from helpers.simulator.program import assembly
 from tests.support import (
     layer_problem,
     mutants,

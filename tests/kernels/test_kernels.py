@@ -22,7 +22,7 @@ from helpers.problems import conv2d, copies, fft, fft_conv1d, fft_conv2d, gemm, 
 from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_named
 from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.problems.lenet import pooled
-from helpers.simulator.compiler import compile_source
+from helpers.simulator.compile.compiler import compile_source
 from tests.support import (
     in_simulator,
     layer_by,

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.simulator import library
+from helpers.simulator.machine import library
 
 ROOT = Path(__file__).resolve().parents[2]
 

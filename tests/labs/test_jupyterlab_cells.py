@@ -34,7 +34,7 @@ CELLS = (
     "import matplotlib.pyplot as plt\nfigure, ax = plt.subplots(figsize=(4, 2))\n"
     'ax.set(title="Time grows", xlabel="n")\nplt.show()',
     "float = threadIdx = 1  # Python",
-    "import time\nfrom helpers.simulator import notices\n"
+    "import time\nfrom helpers.simulator.compile import notices\n"
     'with notices.during("Compiling for a test"):\n    time.sleep(5)',
 )
 

@@ -10,7 +10,8 @@ import pytest
 from helpers import device, kernel_cells, simulator
 from helpers.jupyterlab import kernel_magic
 from helpers.jupyterlab.kernel_magic import KernelError, with_c_linkage
-from helpers.simulator import encoded, library, prebuilt
+from helpers.simulator.machine import library, prebuilt
+from helpers.simulator.program import encoded
 
 TWICE = """%%kernel twice -DFACTOR=2
 // __global__ in a comment is no kernel

@@ -656,7 +656,7 @@ class Refuse(importlib.abc.MetaPathFinder):
         if path is None and name in refused - {"helpers"}:
             raise ModuleNotFoundError(f"No module named {name!r}")
 sys.meta_path.insert(0, Refuse())
-from helpers.simulator import library
+from helpers.simulator.machine import library
 """
 
 

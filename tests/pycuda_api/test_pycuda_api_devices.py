@@ -14,7 +14,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from helpers.simulator import memory, pycuda_api
+from helpers.simulator import pycuda_api
+from helpers.simulator.machine import memory
 from helpers.simulator.pycuda_api import (
     _devices,
     autoprimaryctx,  # noqa: F401 - it makes the context

@@ -14,8 +14,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from helpers.simulator import memory as device_memory
 from helpers.simulator import pycuda_api
+from helpers.simulator.machine import memory as device_memory
 
 # Importing it makes the context.
 from helpers.simulator.pycuda_api import (

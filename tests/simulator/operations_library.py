@@ -10,9 +10,11 @@ from functools import cache
 
 import numpy as np
 
-from helpers.simulator import toolchain
-from helpers.simulator.library import _FLAGS as FLAGS  # the cache then has the machine's objects
-from helpers.simulator.library import MACHINE
+from helpers.simulator.compile import toolchain
+from helpers.simulator.machine.library import (
+    _FLAGS as FLAGS,  # the cache then has the machine's objects
+)
+from helpers.simulator.machine.library import MACHINE
 
 LANES, ALL = 32, 0xFFFFFFFF
 

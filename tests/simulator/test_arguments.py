@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers import simulator
-from helpers.simulator import faults, memory
+from helpers.simulator.machine import faults, memory
 
 ONE = {"grid": (1,), "block": (1,)}
 F4, F8, I4 = np.float32, np.float64, np.int32

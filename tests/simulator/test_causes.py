@@ -9,7 +9,7 @@ import pytest
 from instances import Kernels
 
 from helpers import simulator
-from helpers.simulator.ptx_places import with_callers
+from helpers.simulator.compile.ptx_places import with_callers
 
 N = 128
 HEAD = "const int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n"

@@ -17,9 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.simulator import (
+from helpers.simulator.compile import (
     ahead,
-    assembly,
     cicc,
     compiler,
     compiler_cache,
@@ -31,9 +30,10 @@ from helpers.simulator import (
     nvrtc_worker,
     toolkit,
 )
-from helpers.simulator.ahead import Ahead
-from helpers.simulator.careful import CarefulTranslation
-from helpers.simulator.compiler import CompileFailed, compile_source
+from helpers.simulator.compile.ahead import Ahead
+from helpers.simulator.compile.careful import CarefulTranslation
+from helpers.simulator.compile.compiler import CompileFailed, compile_source
+from helpers.simulator.program import assembly
 
 NVCC = toolkit.program("nvcc") is not None and toolkit.host_compiler() is not None
 PTXAS, NVDISASM = (toolkit.program(name) is not None for name in ("ptxas", "nvdisasm"))
@@ -404,7 +404,7 @@ def test_a_process_ends_as_the_child_that_could_not_answer(work, status):
     """In a thread, as in the compiler's process: an error there would end the thread alone."""
     code = f"""
 import os, threading
-from helpers.simulator import nvrtc_worker
+from helpers.simulator.compile import nvrtc_worker
 thread = threading.Thread(target=lambda: nvrtc_worker._in_child(lambda: {work}))
 thread.start()
 thread.join()
@@ -1014,7 +1014,7 @@ def test_a_cache_that_cannot_be_written_to_is_done_without(tmp_path, monkeypatch
 
 def test_two_processes_may_compile_at_once():
     program = (
-        "import sys; from helpers.simulator.compiler import compile_source\n"
+        "import sys; from helpers.simulator.compile.compiler import compile_source\n"
         "print(len(compile_source(sys.argv[1]).ptx))"
     )
     arguments = {

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from helpers import simulator
-from helpers.simulator import assembly, compiler, encoded, library
+from helpers.simulator.compile import compiler
+from helpers.simulator.machine import library
+from helpers.simulator.program import assembly, encoded
 
 # a * b = 1 + 2**-11 + 2**-24 needs one bit more than a float has: rounded it ends in ...2**-11.
 A, B, C, D = np.float32(1 + 2**-12), np.float32(1 + 2**-12), np.float32(-1), np.float32(3)

@@ -22,7 +22,7 @@ from helpers import device, kernels, programs, simulator
 from helpers.bench import results
 from helpers.launch import simulate
 from helpers.problems import conv2d, gemm
-from helpers.simulator.profile import WATCHED_REQUESTS
+from helpers.simulator.launch.profile import WATCHED_REQUESTS
 from tests import golden
 
 pytestmark = pytest.mark.long

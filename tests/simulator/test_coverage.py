@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers import simulator
-from helpers.simulator import coverage
+from helpers.simulator.launch import coverage
 
 ADD = """__global__ void f(const float *x, float *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -12,12 +12,12 @@ from instances import Kernels
 
 from helpers import simulator
 from helpers.bench import results
-from helpers.simulator import memory
-from helpers.simulator.arrays import pack_arguments
-from helpers.simulator.compiler import compile_source
-from helpers.simulator.launch import launch
-from helpers.simulator.module import Kernel, load
-from helpers.simulator.toolchain import CompileFailed
+from helpers.simulator.compile.compiler import compile_source
+from helpers.simulator.compile.toolchain import CompileFailed
+from helpers.simulator.launch.launch import launch
+from helpers.simulator.machine import memory
+from helpers.simulator.machine.arrays import pack_arguments
+from helpers.simulator.program.module import Kernel, load
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "counters"))
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import simulator
-from helpers.simulator.finding_facts import Kind
-from helpers.simulator.findings import LINE, Finding
+from helpers.simulator.findings.finding_facts import Kind
+from helpers.simulator.findings.findings import LINE, Finding
 
 # Words are stretches of a formula, of 1 to 30 characters: with hyphens, brackets and letters at
 # their ends and in their middles.

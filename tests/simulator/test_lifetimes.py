@@ -7,7 +7,7 @@ import pytest
 from instances import Kernels
 
 from helpers import simulator
-from helpers.simulator.includes import without_comments
+from helpers.simulator.compile.includes import without_comments
 from helpers.simulator.ptx import lifetimes
 
 N = 64

@@ -8,7 +8,7 @@ import threading
 import comm
 import pytest
 
-from helpers.simulator import compiler, notices
+from helpers.simulator.compile import compiler, notices
 
 
 class Recorded:

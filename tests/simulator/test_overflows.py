@@ -10,8 +10,8 @@ from instances import Kernels
 
 from helpers import simulator
 from helpers.exercises.mistakes import wrapped_index
-from helpers.simulator import rehearsal
-from helpers.simulator.compiler import compile_source
+from helpers.simulator.compile.compiler import compile_source
+from helpers.simulator.launch import rehearsal
 from helpers.simulator.ptx import overflows
 
 N = 64

@@ -7,7 +7,8 @@ import zipfile
 
 import pytest
 
-from helpers.simulator import library, prebuilt, toolchain
+from helpers.simulator.compile import toolchain
+from helpers.simulator.machine import library, prebuilt
 from helpers.tools import wheel
 
 SOURCES = "sources"

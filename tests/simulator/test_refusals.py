@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from helpers import simulator
-from helpers.simulator import module, toolkit
-from helpers.simulator.toolchain import CompileFailed
+from helpers.simulator.compile import toolkit
+from helpers.simulator.compile.toolchain import CompileFailed
+from helpers.simulator.program import module
 
 ONE = {"grid": (1,), "block": (1,)}
 

@@ -13,11 +13,11 @@ import pytest
 from instances import ONE_WARP, Kernels, kernel, only, require
 
 from helpers import simulator
-from helpers.simulator import memory
-from helpers.simulator.faults import LaunchFault, LaunchRefused, MemoryFault, OutOfMemory
-from helpers.simulator.launch import TIME_LIMIT_S, launch
-from helpers.simulator.module import load
-from helpers.simulator.toolchain import CompileFailed
+from helpers.simulator.compile.toolchain import CompileFailed
+from helpers.simulator.launch.launch import TIME_LIMIT_S, launch
+from helpers.simulator.machine import memory
+from helpers.simulator.machine.faults import LaunchFault, LaunchRefused, MemoryFault, OutOfMemory
+from helpers.simulator.program.module import load
 
 
 def arrays(n: int) -> tuple[np.ndarray, np.ndarray, np.int32]:

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from helpers.simulator import __main__ as cli
-from helpers.simulator import launch
-from helpers.simulator.toolchain import CacheError
+from helpers.simulator.compile.toolchain import CacheError
+from helpers.simulator.launch import launch
 
 ROOT = Path(__file__).resolve().parents[2]
 AXPY = [

@@ -11,12 +11,15 @@ import pytest
 from instances import ONE_WARP, only, require
 
 from helpers import simulator
-from helpers.simulator import encoded, launch, library, memory, rehearsal, toolchain
-from helpers.simulator.arrays import pack_arguments
-from helpers.simulator.compiler import compile_source
-from helpers.simulator.faults import LaunchFault, LaunchRefused
-from helpers.simulator.mangled import plain_name
-from helpers.simulator.module import load
+from helpers.simulator.compile import toolchain
+from helpers.simulator.compile.compiler import compile_source
+from helpers.simulator.compile.mangled import plain_name
+from helpers.simulator.launch import launch, rehearsal
+from helpers.simulator.machine import library, memory
+from helpers.simulator.machine.arrays import pack_arguments
+from helpers.simulator.machine.faults import LaunchFault, LaunchRefused
+from helpers.simulator.program import encoded
+from helpers.simulator.program.module import load
 
 
 def kernel(body: str, parameters: str = "float* y", before: str = "") -> str:

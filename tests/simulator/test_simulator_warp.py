@@ -6,10 +6,10 @@ import pytest
 from instances import ONE_WARP, Kernels, only
 
 from helpers import simulator
-from helpers.simulator import memory
-from helpers.simulator.faults import LaunchFault
-from helpers.simulator.launch import launch
-from helpers.simulator.module import load
+from helpers.simulator.launch.launch import launch
+from helpers.simulator.machine import memory
+from helpers.simulator.machine.faults import LaunchFault
+from helpers.simulator.program.module import load
 
 
 def kernel(body: str, parameters: str = "int* y", before: str = "") -> str:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from helpers import simulator
-from helpers.simulator import launch
-from helpers.simulator.findings import Finding
-from helpers.simulator.progress import Progress
+from helpers.simulator.findings.findings import Finding
+from helpers.simulator.launch import launch
+from helpers.simulator.program.progress import Progress
 
 PRODUCT = """extern "C" __global__ void product(float* C, const float* A, const float* B, int n) {
     int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;

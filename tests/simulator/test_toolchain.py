@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.simulator import toolchain
+from helpers.simulator.compile import toolchain
 
 ROOT = Path(__file__).resolve().parents[2]
 SEVEN = 'extern "C" int answer() { return 7; }\n'

@@ -15,7 +15,7 @@ from instances import Kernels
 
 from evidence.counters import cases as counter_cases
 from helpers import simulator
-from helpers.simulator import launch as launches
+from helpers.simulator.launch import launch as launches
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "counters"))
 

@@ -6,7 +6,8 @@ from functools import cache
 
 import pytest
 
-from helpers.simulator import assembly, compiler, listing, toolkit
+from helpers.simulator.compile import compiler, toolkit
+from helpers.simulator.program import assembly, listing
 from helpers.simulator.ptx.parse import Module
 from helpers.simulator.ptx.yields import yielding_loops
 

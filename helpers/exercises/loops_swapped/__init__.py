@@ -27,7 +27,7 @@ from helpers.exercises.python_exercise import Judgement, PythonExercise, Stopped
 from helpers.problems import baselines
 from helpers.quantities import quantity
 from helpers.reference import conv1d
-from helpers.simulator.includes import without_comments
+from helpers.simulator.compile.includes import without_comments
 
 LIMIT_S = 5  # of computing, after the compilation
 # A loop's body, in braces or one statement that is no loop; looked for at every place, because

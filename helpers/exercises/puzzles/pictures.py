@@ -19,7 +19,7 @@ from helpers.exercises.cases import Case
 from helpers.exercises.puzzles import LAB, Puzzle
 from helpers.quantities import quantity
 from helpers.simulator import Profile, Request
-from helpers.simulator.faults import LaunchRefused
+from helpers.simulator.machine.faults import LaunchRefused
 
 MOST_DRAWN = 6  # requests of one kind in a panel
 _SPACES = ("global", "shared")

@@ -13,8 +13,9 @@ import numpy as np
 
 from helpers.quantities import quantity
 
-from .. import assembly, library
-from ..architecture import (
+from ..compile.toolchain import CompileFailed
+from ..machine import library
+from ..machine.architecture import (
     MAX_BLOCKS_PER_MULTIPROCESSOR,
     MAX_THREADS_PER_MULTIPROCESSOR,
     REGISTER_UNIT,
@@ -23,10 +24,10 @@ from ..architecture import (
     SHARED_PER_MULTIPROCESSOR,
     WARP_SIZE,
 )
-from ..listing import Instruction
-from ..module import Kernel
+from ..program import assembly
+from ..program.listing import Instruction
+from ..program.module import Kernel
 from ..ptx.opcodes import GLOBAL_SPACE, LOCAL_SPACE, NO_COUNT, SHARED_SPACE
-from ..toolchain import CompileFailed
 from . import machine_code
 from .machine_code import Anchor, Code
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import memory
-from ..layouts import numbers_in
+from ..machine import memory
+from ..machine.layouts import numbers_in
 from .recording import Recording
 from .variables import Array as ArrayType
 from .variables import Pointer, ValueType, numbers_of

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..launch_limits import Extents
-from ..module import Kernel
+from ..launch.launch_limits import Extents
+from ..program.module import Kernel
 from .ptx_types import type_name
 from .recording import CHANGE, CONDITION, OTHER_SIDE_FIRST, REDIRECT, REPLACE, TURN
 from .steps import Access, Decision, Step

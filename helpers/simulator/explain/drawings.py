@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..findings import Finding
+from ..findings.findings import Finding
 from . import words
 from .experiment import Experiment
 from .formulas import Atom, Cell, Formula

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..includes import without_comments
+from ..compile.includes import without_comments
 
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 _CONSTANT = re.compile(r"\b(?:const|constexpr)\b[^;=()]*?\b(\w+)\s*=\s*([^;,]+)[;,]")

@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
-from ..faults import LaunchRefused
-from ..findings import Finding
-from ..toolchain import CompileFailed
+from ..compile.toolchain import CompileFailed
+from ..findings.findings import Finding
+from ..machine.faults import LaunchRefused
 from .expressions import Evaluator, NotEvaluated, indices_in, names_in
 from .formulas import cell_text
 from .lanes import LaunchRecord

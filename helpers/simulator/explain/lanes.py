@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..launch_limits import Extents
+from ..launch.launch_limits import Extents
 from .arrays import ArrayPlaces
 from .formulas import Formula, Function, Packed
 from .recording import Event, Recording

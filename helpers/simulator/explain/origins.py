@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..launch_limits import Extents
+from ..launch.launch_limits import Extents
 from .arrays import Index
 from .formulas import Formula, cell_text
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..mangled import plain_name
+from ..compile.mangled import plain_name
 from ..ptx.opcodes import PARAM_SPACE, PARAMETER
 from . import copies, matrices
 from .arithmetic import compute, reduced, updated

@@ -9,12 +9,12 @@ import numpy as np
 
 from helpers.quantities import quantity
 
-from .. import memory
-from ..arrays import pointers
-from ..launch_limits import Extents
-from ..layouts import only_dtype
-from ..module import Kernel
-from ..numpy_arguments import Arguments
+from ..launch.launch_limits import Extents
+from ..launch.numpy_arguments import Arguments
+from ..machine import memory
+from ..machine.arrays import pointers
+from ..machine.layouts import only_dtype
+from ..program.module import Kernel
 from . import recording
 from .arrays import Index, arrays_of
 from .changes import AddressOf, Change, Schedule, encoded

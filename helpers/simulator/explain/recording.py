@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..launch import CHECKS, LaunchReport, run_recorded
-from ..launch_limits import Extents
-from ..library import Recording as RawRecording
-from ..library import machine
+from ..launch.launch import CHECKS, LaunchReport, run_recorded
+from ..launch.launch_limits import Extents
+from ..machine.library import Recording as RawRecording
+from ..machine.library import machine
 from .translation import NotRecorded, RecordedKernel, Row
 
 CHANGE = np.dtype(

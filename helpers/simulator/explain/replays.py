@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import record
-from ..findings import Finding
+from ..findings.findings import Finding
 from . import drawings, words
 from .changes import Schedule
 from .pictures import Replay

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..launch_limits import Extents
+from ..launch.launch_limits import Extents
 from ..ptx.opcodes import PARAM_SPACE
 from ..ptx.rows import STATIC_KINDS
 from .arrays import ArrayPlaces, Index

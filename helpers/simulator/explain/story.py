@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..findings import Finding
+from ..findings.findings import Finding
 from . import patterns
 from .changes import Change, Redirect, Replace, Turn
 from .changes import Place as At

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..findings import Finding
-from ..launch_limits import Extents
+from ..findings.findings import Finding
+from ..launch.launch_limits import Extents
 from .arrays import ArrayPlace, ArrayPlaces, Index
 from .changes import Turn
 from .formulas import cell_text

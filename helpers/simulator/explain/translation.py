@@ -13,15 +13,15 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from .. import library
-from ..compiler import Compiled, debugger_ptx, parsed
-from ..encoded import refusal
-from ..module import Kernel
+from ..compile.compiler import Compiled, debugger_ptx, parsed
+from ..compile.ptx_places import with_callers
+from ..compile.toolchain import CompileFailed
+from ..machine import library
+from ..program.encoded import refusal
+from ..program.module import Kernel
 from ..ptx import parse
 from ..ptx.encode import Encoding, Program, Unsupported, own_slots
 from ..ptx.waits import Barrier, with_barriers
-from ..ptx_places import with_callers
-from ..toolchain import CompileFailed
 from .variables import DebugVariables, LocatedVariable, Register, Where
 
 SLOT = np.dtype([("operand", "<i4"), ("bytes", "<u4")])

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from elftools.dwarf.die import DIE
 
-from ..dwarf import (
+from ..compile.dwarf import (
     _ADDRESS,
     _BLOCKS,
     _FLOATING,

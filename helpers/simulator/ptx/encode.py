@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from . import ptxas, sass
+from ..program import sass
+from . import ptxas
 from .axes import Axis
 from .columns import Columns, columns, without_copies
 from .control import Flow, Jump, flow

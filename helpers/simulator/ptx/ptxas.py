@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import atomics, sass
+from ..program import sass
+from . import atomics
 from .addresses import Addresses, Root, dominators
 from .columns import Columns
 from .control import Flow, predecessors, reached

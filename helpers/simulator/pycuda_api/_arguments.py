@@ -17,9 +17,15 @@ from typing import Any
 import numpy as np
 
 from helpers.quantities import quantity
-from helpers.simulator import compiler, memory
-from helpers.simulator.arrays import pack_arguments
-from helpers.simulator.layouts import misfit_of_array, misfit_of_record, numpy_name, only_dtype
+from helpers.simulator.compile import compiler
+from helpers.simulator.machine import memory
+from helpers.simulator.machine.arrays import pack_arguments
+from helpers.simulator.machine.layouts import (
+    misfit_of_array,
+    misfit_of_record,
+    numpy_name,
+    only_dtype,
+)
 
 from . import _errors, _findings
 from ._errors import LogicError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from helpers.simulator import memory
+from helpers.simulator.machine import memory
 
 from . import _findings, _memcpy, _order
 from ._array_layout import DeviceArray, address_of_array, order_in_memory

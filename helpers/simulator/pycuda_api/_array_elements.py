@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from helpers.simulator import memory
+from helpers.simulator.machine import memory
 
 from . import _findings, _memcpy, _order
 from ._array_layout import DeviceArray, address_of_array, order_in_memory

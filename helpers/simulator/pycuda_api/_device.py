@@ -6,7 +6,7 @@ import builtins
 import threading
 
 from helpers.quantities import quantity
-from helpers.simulator import architecture, memory
+from helpers.simulator.machine import architecture, memory
 
 from . import _devices, _errors, _order
 from ._devices import contexts as _contexts

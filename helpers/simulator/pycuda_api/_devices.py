@@ -32,8 +32,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from helpers.quantities import quantity
-from helpers.simulator import memory
-from helpers.simulator.findings import Finding
+from helpers.simulator.findings.findings import Finding
+from helpers.simulator.machine import memory
 
 from . import _errors, _findings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Self
 
-from helpers.simulator import architecture
+from helpers.simulator.machine import architecture
 
 
 class _Names(IntEnum):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Sequence
 
-from helpers.simulator.findings import Finding
+from helpers.simulator.findings.findings import Finding
 
 INVALID_ARGUMENT = "invalid argument"
 INVALID_CONTEXT = "invalid device context"

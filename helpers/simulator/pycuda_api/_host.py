@@ -19,8 +19,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from helpers.simulator import memory
-from helpers.simulator.faults import MemoryFault
+from helpers.simulator.machine import memory
+from helpers.simulator.machine.faults import MemoryFault
 
 from . import _errors, _order
 from ._device import need_context

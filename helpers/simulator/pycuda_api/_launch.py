@@ -10,17 +10,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from helpers.quantities import quantity
-from helpers.simulator import architecture, faults, memory
-from helpers.simulator.compiler import require_text
-from helpers.simulator.findings import Finding, finding_of_launch
-from helpers.simulator.includes import without_comments
-from helpers.simulator.launch import CHECKS, launch
-from helpers.simulator.library import door
-from helpers.simulator.machine_counters import profile_of
-from helpers.simulator.module import Kernel
-from helpers.simulator.module import Module as LoadedModule
-from helpers.simulator.module import load as load_module
-from helpers.simulator.toolchain import CompileFailed
+from helpers.simulator.compile.compiler import require_text
+from helpers.simulator.compile.includes import without_comments
+from helpers.simulator.compile.toolchain import CompileFailed
+from helpers.simulator.findings.findings import Finding, finding_of_launch
+from helpers.simulator.launch.launch import CHECKS, launch
+from helpers.simulator.launch.machine_counters import profile_of
+from helpers.simulator.machine import architecture, faults, memory
+from helpers.simulator.machine.library import door
+from helpers.simulator.program.module import Kernel
+from helpers.simulator.program.module import Module as LoadedModule
+from helpers.simulator.program.module import load as load_module
 
 from . import _devices, _errors, _findings, _order, _times
 from ._arguments import (

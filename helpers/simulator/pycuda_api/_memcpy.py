@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from helpers.quantities import quantity
-from helpers.simulator import faults, memory
-from helpers.simulator.arrays import declaration
-from helpers.simulator.byte_counts import IN_BYTES
-from helpers.simulator.layouts import only_dtype
-from helpers.simulator.module import Kernel
-from helpers.simulator.race_facts import appends
+from helpers.simulator.findings.byte_counts import IN_BYTES
+from helpers.simulator.findings.race_facts import appends
+from helpers.simulator.machine import faults, memory
+from helpers.simulator.machine.arrays import declaration
+from helpers.simulator.machine.layouts import only_dtype
+from helpers.simulator.program.module import Kernel
 
 from . import _devices, _errors, _findings, _order, _times
 from ._device import Context

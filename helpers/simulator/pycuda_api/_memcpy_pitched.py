@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from helpers.quantities import quantity
-from helpers.simulator import memory
+from helpers.simulator.machine import memory
 
 from . import _errors, _order, _times
 from ._errors import LogicError

@@ -12,8 +12,8 @@ from typing import Literal, Self
 import numpy as np
 
 from helpers.quantities import quantity
-from helpers.simulator import faults, memory
-from helpers.simulator.library import door
+from helpers.simulator.machine import faults, memory
+from helpers.simulator.machine.library import door
 
 from . import _devices, _errors, _findings, _order
 from ._device import Context, need_context

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from helpers.quantities import quantity
-from helpers.simulator import memory
+from helpers.simulator.machine import memory
 
 from . import _errors, _order, _times
 from ._memcpy import refused

@@ -9,7 +9,7 @@ ones that were ever measured on one.
 from __future__ import annotations
 
 from helpers.simulator import bounds
-from helpers.simulator.profile import Profile
+from helpers.simulator.launch.profile import Profile
 
 # The shortest samples in data/measured: of a small kernel between two events, and of a small array
 # that travels between the host and the device.

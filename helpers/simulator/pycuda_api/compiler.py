@@ -10,8 +10,9 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from helpers.simulator import architecture, compiler_options
-from helpers.simulator.toolchain import CompileFailed
+from helpers.simulator.compile import compiler_options
+from helpers.simulator.compile.toolchain import CompileFailed
+from helpers.simulator.machine import architecture
 
 from . import _device, _errors, _findings, _launch
 from ._errors import CompileError

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from helpers.quantities import quantity
-from helpers.simulator import memory
+from helpers.simulator.machine import memory
 
 from . import _findings, _order
 from ._array import GPUArray, reduce_arrays

@@ -12,7 +12,7 @@ import re
 
 import numpy as np
 
-from helpers.simulator import faults, memory
+from helpers.simulator.machine import faults, memory
 
 from . import _findings
 from ._dtypes import complex_include, dtype_to_ctype, parse_c_arg

@@ -19,7 +19,7 @@ from typing import TextIO
 import numpy as np
 
 from helpers.quantities import quantity
-from helpers.simulator import memory
+from helpers.simulator.machine import memory
 
 from . import _errors, _findings, _memory
 from ._device import Context, Device, init, need_context

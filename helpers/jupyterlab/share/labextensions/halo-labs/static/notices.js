@@ -1,4 +1,4 @@
-// Notes in JupyterLab's corner of work that takes long (helpers/simulator/notices.py).
+// Notes in JupyterLab's corner of work that takes long (helpers/simulator/compile/notices.py).
 
 export const TARGET = 'halo-labs:notice';
 

@@ -1,0 +1,1 @@
+"""A source to PTX: NVIDIA's compilers, their headers, options and cache, and debug information."""

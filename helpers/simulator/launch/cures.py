@@ -1,0 +1,125 @@
+"""Tries the barrier that the words about a race advise, before they are told.
+
+The same blocks run again with a wait before one line after another, near the two accesses. The
+advice stands if one of these runs has neither the race nor a fault that is new. If none is so, the
+barrier would not help, and the words say what was tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+
+from ..compile.toolchain import CompileFailed
+from ..findings.findings import Finding, missing_barrier, needs_barrier
+from ..program.module import Kernel
+from ..ptx.waits import Barrier, with_barriers
+from .launch_limits import Extents
+from .rehearsal import fault_of
+
+_NEAR = 6  # lines before and after the accesses at which a wait is tried: a loop may begin there
+_MOST_RACES = 4
+
+# Runs a block of the launch, and perhaps more, with a form of the kernel, and undoes the writes:
+# the findings, None if they are not known.
+Run = Callable[[Kernel, Extents], tuple[Finding, ...] | None]
+Waits = tuple[Barrier, ...]
+
+
+def tried(kernel: Kernel, findings: Iterable[Finding], run: Run) -> dict[tuple, tuple[str, str]]:
+    """Return the causes of the races whose advice does not help, and what to say in their place, by
+    rehearsal.fault_of. kernel: the careful form, of whose run the findings are.
+    """
+    findings = tuple(findings)
+    trials, causes = _Trials(kernel, findings, run), {}
+    for race in [one for one in findings if needs_barrier(one)][:_MOST_RACES]:
+        if cause := trials.cause_of(race):
+            causes[fault_of(race)] = race.cause, cause
+    return causes
+
+
+def as_tried(
+    findings: Iterable[Finding], causes: Mapping[tuple, tuple[str, str]]
+) -> tuple[Finding, ...]:
+    """Return findings with the causes that the trials have changed. causes: of `tried`."""
+    return tuple(
+        replace(one, cause=one.cause.replace(*causes[fault_of(one)]))
+        if fault_of(one) in causes
+        else one
+        for one in findings
+    )
+
+
+class _Trials:
+    """Waits near the accesses of the races of one launch."""
+
+    def __init__(self, kernel: Kernel, findings: tuple[Finding, ...], run: Run):
+        self._kernel, self._run = kernel, run
+        self._known = {fault_of(one) for one in findings}
+        self._faults = cache(self._faults_with)
+
+    def cause_of(self, race: Finding) -> str:
+        """Return the cause of a race in place of the advice, "" where the advice helps, or where
+        there was no time to try it.
+        """
+        is_of_warp = "__syncwarp" in race.cause
+        if is_of_warp and self._is_ordered(race, is_of_warp=True) is not False:
+            return ""
+        is_ordered = self._is_ordered(race, is_of_warp=False)
+        if is_ordered is None or (is_ordered and not is_of_warp):
+            return ""
+        if is_ordered:
+            return missing_barrier(race.line, race.other_line)
+        return (
+            f"No single __syncthreads() was found that mends this, before line {race.line} or a "
+            "line near it: the race stays, or threads miss the barrier. Keep out the threads that "
+            "have nothing to do here; or let all threads load, meet, and then store; or store to "
+            "another array."
+        )
+
+    def _is_ordered(self, race: Finding, is_of_warp: bool) -> bool | None:
+        """Return whether a wait near the accesses mends the race, None if that is not known."""
+        forms = dict.fromkeys(map(self._form, _waits_near(race, is_of_warp)))
+        forms.pop("", None)
+        for ptx in forms:
+            faults = self._faults(ptx, race.block)
+            if faults is None:
+                return None
+            if fault_of(race) not in faults and faults <= self._known:
+                return True
+        return False if forms else None
+
+    def _faults_with(self, ptx: str, block: Extents) -> set[tuple] | None:
+        """Return the faults of a run of this PTX, None if they are not known."""
+        compiled = replace(self._kernel.compiled, ptx=ptx)
+        try:
+            found = self._run(replace(self._kernel, compiled=compiled), block)
+        except CompileFailed:
+            return None
+        return None if found is None else {fault_of(one) for one in found}
+
+    def _form(self, waits: Waits) -> str:
+        """Return the kernel's PTX with these waits, "" if their lines have no code."""
+        compiled = self._kernel.compiled
+        ptx = with_barriers(compiled.ptx, compiled.file, waits)
+        return ptx if ptx != compiled.ptx else ""
+
+
+def _waits_near(race: Finding, is_of_warp: bool) -> Iterator[Waits]:
+    """Yield the waits that may order the accesses of a race, the likeliest first: one before a
+    line, where its code begins or wherever it is, and for a line that loads and stores, one between
+    the two, with and without one before it.
+    """
+    low, high = sorted((race.line, race.other_line or race.line))
+    around = (*range(low - 1, max(low - 1 - _NEAR, 0), -1), *range(high + 1, high + 1 + _NEAR))
+    between = range(high - 1, max(high - 1 - 2 * _NEAR, low), -1)
+    lines = tuple(dict.fromkeys((high, low, *between, *around)))
+    for line in lines:
+        yield (Barrier(line, is_of_warp, is_at_start=True),)
+    if low == high:
+        at_store = Barrier(low, is_of_warp, is_at_store=True)
+        yield (at_store,)
+        yield (Barrier(low, is_of_warp, is_at_start=True), at_store)
+    for line in lines:
+        yield (Barrier(line, is_of_warp),)

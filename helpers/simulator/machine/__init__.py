@@ -1,0 +1,1 @@
+"""The machine: its C++ sources, the library that is built of them, and device memory."""
