@@ -24,7 +24,7 @@ from matplotlib.axes import Axes
 from helpers import bench, plotting, reference
 from helpers.bench import gemms, hardware, loop_code, reports, results, sass, timing
 from helpers.bench.times import Times
-from helpers.exercises.at_work import choose_tool
+from helpers.exercises.content.at_work import choose_tool
 from helpers.experiments import (
     at_work,
     broken,

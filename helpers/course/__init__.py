@@ -6,7 +6,7 @@
     python -m helpers.course update                          a student's own copies, my_labs/
 
 README.md in this folder says step by step what a course does. A submission passes the gate
-(helpers.exercises.gate), its kernels run in a box (box.py, inside.py), and what comes out is
+(helpers.exercises.judge.gate), its kernels run in a box (box.py, inside.py), and what comes out is
 compared outside of it (judge.py).
 """
 

@@ -109,7 +109,7 @@ def _check(commands) -> None:
 def _run_check(given) -> int:
     from helpers import exercises
     from helpers.course import grades, grading, submissions
-    from helpers.exercises.base import NOTEBOOK_SEED
+    from helpers.exercises.judge.base import NOTEBOOK_SEED
 
     mine = submissions.of_notebook(given.notebook)
     plan = grading.Plan(NOTEBOOK_SEED, _level(given))

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from helpers.course import texts, wire
-from helpers.exercises.cases import Case, Step
-from helpers.exercises.outcome import COUNTERS, Counts, Outcome, Spread, Traffic
+from helpers.exercises.judge.cases import Case, Step
+from helpers.exercises.judge.outcome import COUNTERS, Counts, Outcome, Spread, Traffic
 from helpers.simulator import Finding
 
 STOPPED = ("", "finding", "time", "refused")

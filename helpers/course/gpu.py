@@ -23,7 +23,7 @@ from typing import Any
 
 from helpers import exercises
 from helpers.course import texts
-from helpers.exercises.exercise import Exercise
+from helpers.exercises.judge.exercise import Exercise
 
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 120.0  # to import, to make a context and to compile: none of it is the student's time

@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from helpers import device, exercises, kernel_cells
-from helpers.exercises.exercise import Exercise
+from helpers.exercises.judge.exercise import Exercise
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def _timed(name: str, text: str, seed: int, out: int) -> dict[str, Any]:
     selected = device.select()
     from pycuda import driver as cuda
 
-    from helpers.exercises import on_gpu
+    from helpers.exercises.judge import on_gpu
 
     modules = on_gpu.compiled(exercise, cell, seed)
     os.write(out, b"running\n")

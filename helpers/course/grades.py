@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from helpers.course import CourseError, texts
-from helpers.exercises.base import BaseExercise
-from helpers.exercises.verdict import Verdict
+from helpers.exercises.judge.base import BaseExercise
+from helpers.exercises.judge.verdict import Verdict
 
 SCHEMA = 1
 FIGURES = ".figures"  # of a folder: pictures that were handed in, by their sha256

@@ -23,11 +23,11 @@ from helpers.bench.cost import cycles
 from helpers.course import codec, policy, python_answers, texts, wire
 from helpers.course.box import Benches, Ended
 from helpers.course.grades import SENTENCES, Graded, not_begun, unreadable, without_run
-from helpers.exercises import gate, stories
-from helpers.exercises.cases import Case
-from helpers.exercises.exercise import Exercise
-from helpers.exercises.outcome import Outcome
-from helpers.exercises.verdict import Verdict
+from helpers.exercises.judge import gate, stories
+from helpers.exercises.judge.cases import Case
+from helpers.exercises.judge.exercise import Exercise
+from helpers.exercises.judge.outcome import Outcome
+from helpers.exercises.judge.verdict import Verdict
 from helpers.kernel_cells import CellError
 from helpers.simulator import Finding
 from helpers.simulator.compile import toolkit

@@ -12,8 +12,8 @@ from typing import Any
 
 from helpers import kernel_cells
 from helpers.course import codec, wire
-from helpers.exercises import outcome
-from helpers.exercises.cases import Case
+from helpers.exercises.judge import outcome
+from helpers.exercises.judge.cases import Case
 from helpers.simulator.compile.nvrtc import CompilerCrashed
 
 
@@ -51,7 +51,7 @@ def _told(text: str, cases: Sequence[Case], how: Mapping[str, Any]) -> list[str]
     """Return the lines of a story with a cause. how: "explain" has atol of each case, rtol and the
     most seconds of a run; "wants" the right outputs of the cases, which decide nothing.
     """
-    from helpers.exercises.explained import NoStory, Task, told_of
+    from helpers.exercises.judge.explained import NoStory, Task, told_of
     from helpers.simulator.explain import words
 
     given = how["explain"]

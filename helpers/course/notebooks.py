@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.course import CourseError, texts
-from helpers.exercises import gate
+from helpers.exercises.judge import gate
 
 MOST_NOTEBOOK = 100 << 20  # bytes; outputs with figures make most of it
 MOST_CELLS = 500  # a lab has 60

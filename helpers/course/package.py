@@ -6,7 +6,7 @@ run.
 The exercises are data: an answer is judged by what it does, so that no check needs a solution.
 What a package lacks: solution.* and the mutants.py that edit it, the answers in tests/, and, on a
 GPU, the time of the lab's own kernel beside a student's. What the mutants leave is recorded
-(helpers.exercises.mutants), so that a package gives their hints all the same.
+(helpers.exercises.judge.mutants), so that a package gives their hints all the same.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from helpers import exercises, labs
 from helpers.course import CourseError, notebooks, release
 
 ROOT = labs.ROOT
-EXERCISES = ROOT / "helpers/exercises"
+EXERCISES = ROOT / "helpers/exercises/content"
 _FOLDERS = ("helpers", "kernels", "data")
 _FILES = ("pyproject.toml", "environment.yml", "Makefile", "LICENSE", "CITATION.cff", "INSTALL.md",
           "README.md", "START.md")

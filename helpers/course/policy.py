@@ -21,9 +21,9 @@ import numpy as np
 
 from helpers import exercises, labs
 from helpers.course import CourseError, texts, writing
-from helpers.exercises.base import NOTEBOOK_SEED
-from helpers.exercises.cases import Case
-from helpers.exercises.exercise import Exercise
+from helpers.exercises.judge.base import NOTEBOOK_SEED
+from helpers.exercises.judge.cases import Case
+from helpers.exercises.judge.exercise import Exercise
 
 EXAMPLE = """# How this course counts. Every line but [labs] may be left out.
 title = "Programming GPUs, autumn"

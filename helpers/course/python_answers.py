@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from helpers import exercises
 from helpers.course import texts, wire
 from helpers.course.grades import SENTENCES, Graded, not_begun, unreadable, without_run
-from helpers.exercises import gate
-from helpers.exercises.player import Player
-from helpers.exercises.python_exercise import ALONE, PythonExercise
-from helpers.exercises.verdict import Verdict
+from helpers.exercises.judge import gate
+from helpers.exercises.judge.player import Player
+from helpers.exercises.judge.python_exercise import ALONE, PythonExercise
+from helpers.exercises.judge.verdict import Verdict
 
 if TYPE_CHECKING:
     from helpers.course.box import Benches, Ended

@@ -106,7 +106,7 @@ def _cpp(job: dict[str, Any]) -> dict[str, Any]:
 
 
 MARGIN = 64  # cells of NaN on either side of each array
-UNSET = -12_345_678.0  # as helpers.exercises.loops_swapped.program has it
+UNSET = -12_345_678.0  # as helpers.exercises.content.loops_swapped.program has it
 
 
 def _where(error: BaseException) -> str:

@@ -22,9 +22,9 @@ from helpers import exercises, labs
 from helpers.course import collect, notebooks, writing
 from helpers.course.notebooks import SubmissionError
 from helpers.course.roster import Names
-from helpers.exercises import gate
-from helpers.exercises.base import BaseExercise
-from helpers.exercises.python_exercise import PythonExercise
+from helpers.exercises.judge import gate
+from helpers.exercises.judge.base import BaseExercise
+from helpers.exercises.judge.python_exercise import PythonExercise
 
 MOST_VERSIONS = 10  # of one student's answer to an exercise
 

@@ -23,7 +23,7 @@ from helpers import labs
 from helpers.quantities import quantity
 
 if TYPE_CHECKING:
-    from helpers.exercises.base import BaseExercise
+    from helpers.exercises.judge.base import BaseExercise
     from helpers.kernel_cells import KernelCell
 
 __all__ = ["earlier", "find", "names", "of_lab", "progress"]
@@ -105,7 +105,7 @@ def progress(number: str) -> None:
     """Show the exercises of a lab ("103") with their states, and the predictions that are made, in
     a list that follows the checks of this session. Raises UnknownExerciseError.
     """
-    from helpers.exercises import states
+    from helpers.exercises.judge import states
 
     every = of_lab(number)
     if not every:
@@ -127,7 +127,7 @@ def _by_lab() -> dict[str, tuple[str, ...]]:
 def _module(name: str) -> BaseExercise:
     from helpers.exercises.folders import folders
 
-    return importlib.import_module(".".join((__name__, *folders()[name].parts))).EXERCISE
+    return importlib.import_module(".".join((__name__, "content", *folders()[name].parts))).EXERCISE
 
 
 def _shorten_errors() -> None:

@@ -1,11 +1,11 @@
-"""Where the exercises lie: each has a folder of its name, in this folder or in that of its lab."""
+"""Where the exercises lie: each has a folder of its name, in content/ or in that of its lab."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parent
+ROOT = Path(__file__).parent / "content"
 
 
 @cache

@@ -1,6 +1,6 @@
 """What a module of an exercise is made of, in one place."""
 
-from helpers.exercises.budgets import (
+from helpers.exercises.judge.budgets import (
     NO_ACTIVEMASK,
     NO_ATOMICS,
     NO_DETOURS,
@@ -22,7 +22,7 @@ from helpers.exercises.budgets import (
     stores_of_a_thread,
     warps,
 )
-from helpers.exercises.cases import (
+from helpers.exercises.judge.cases import (
     MANY,
     MANY_ROWS,
     Case,
@@ -35,7 +35,7 @@ from helpers.exercises.cases import (
     whole_numbers,
     without_budgets,
 )
-from helpers.exercises.exercise import Exercise
-from helpers.exercises.mistakes import Mistake
-from helpers.exercises.mutants import mutant
-from helpers.exercises.outcome import Outcome
+from helpers.exercises.judge.exercise import Exercise
+from helpers.exercises.judge.mistakes import Mistake
+from helpers.exercises.judge.mutants import mutant
+from helpers.exercises.judge.outcome import Outcome

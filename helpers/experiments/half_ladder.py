@@ -18,7 +18,7 @@ from helpers import device, launch, plotting, simulator, tables
 from helpers.bench import cudnn, gemms, results
 from helpers.bench.gemms import LIBRARY, Gemm
 from helpers.bench.times import Times
-from helpers.exercises import tile_order
+from helpers.exercises.content import tile_order
 from helpers.plotting import boxes, styles
 from helpers.plotting.boxes import Phase
 from helpers.problems import gemm

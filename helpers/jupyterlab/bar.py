@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from helpers.bench import predictions
-from helpers.exercises.bar_messages import TARGET, needs, tell
+from helpers.exercises.judge.bar_messages import TARGET, needs, tell
 
 
 def listen(shell: Any) -> None:

@@ -21,7 +21,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
 from helpers import device, kernel_cells
-from helpers.exercises import compiler_words
+from helpers.exercises.judge import compiler_words
 from helpers.jupyterlab import bar, cell_marks, tracebacks
 from helpers.kernel_cells import USAGE, with_c_linkage
 from helpers.kernel_cells import CellError as KernelError

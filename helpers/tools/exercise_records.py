@@ -1,9 +1,10 @@
 """What is recorded of the exercises, from the simulator:
 `python -m helpers.tools.exercise_records [--write] [NAME ...]`.
 
---write puts what the solutions take into helpers/exercises/amounts.json, and what the mutants leave
-into helpers/exercises/mutants.json. Without it, the exit status is 1 where the files differ from
-what is found: they follow each change of a solution, of a mutant, of a case, and of the compiler.
+--write puts what the solutions take into helpers/exercises/judge/amounts.json, and what the mutants
+leave into helpers/exercises/judge/mutants.json. Without it, the exit status is 1 where the files
+differ from what is found: they follow each change of a solution, of a mutant, of a case, and of the
+compiler.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises, kernel_cells
-from helpers.exercises import amounts, mutants, outcome
-from helpers.exercises.base import NOTEBOOK_SEED
-from helpers.exercises.exercise import Exercise
+from helpers.exercises.judge import amounts, mutants, outcome
+from helpers.exercises.judge.base import NOTEBOOK_SEED
+from helpers.exercises.judge.exercise import Exercise
 
 _ROUNDING = 0.25  # another compiler's version schedules other instructions
 

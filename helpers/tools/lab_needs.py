@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers import exercises, kernel_cells, kernels, labs
-from helpers.exercises.exercise import Exercise
+from helpers.exercises.judge.exercise import Exercise
 from helpers.simulator.compile import (
     compiler,
     compiler_cache,

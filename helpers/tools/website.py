@@ -35,7 +35,7 @@ from PIL import Image
 from helpers import exercises, labs
 from helpers.bench.results import ROOT
 from helpers.bench.results import folder as results_folder
-from helpers.exercises.base import BaseExercise
+from helpers.exercises.judge.base import BaseExercise
 from helpers.labs import copies, stored
 
 THEME = "sphinx_book_theme"

@@ -22,7 +22,8 @@ import pytest
 from helpers import exercises, kernel_cells
 from helpers.course import box, figures, judge, processes, questions, wire, writing
 from helpers.course.box import Benches
-from helpers.exercises import gate, loops_swapped
+from helpers.exercises.content import loops_swapped
+from helpers.exercises.judge import gate
 from helpers.simulator.compile import includes
 from helpers.simulator.compile.toolchain import CompileFailed
 
@@ -289,11 +290,11 @@ def test_the_keys_the_hidden_tests_and_other_students_cannot_be_read(level, tmp_
         str(key),
         "/etc/shadow",
         "/etc/passwd",
-        str(box.ROOT / "helpers/exercises/conv1d_edge/solution.cu"),
+        str(box.ROOT / "helpers/exercises/content/conv1d_edge/solution.cu"),
     ]
     places += [
         str(box.ROOT / "tests/course/test_attacks.py"),
-        "/halo/helpers/exercises/conv1d_edge/solution.cu",
+        "/halo/helpers/exercises/content/conv1d_edge/solution.cu",
     ]
     assert look(level, [SECRET, "root:", "extern"], places) == "[]"
 

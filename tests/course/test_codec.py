@@ -11,8 +11,8 @@ import pytest
 
 from helpers import exercises, kernel_cells
 from helpers.course import codec, wire
-from helpers.exercises.cases import Case
-from helpers.exercises.exercise import Exercise
+from helpers.exercises.judge.cases import Case
+from helpers.exercises.judge.exercise import Exercise
 
 EDGE = exercises.find("conv1d_edge")
 CASES = EDGE.fitted(kernel_cells.parse(EDGE.solution), 5)

@@ -45,7 +45,7 @@ from helpers.course import (
 )
 from helpers.course.__main__ import main
 from helpers.course.box import Benches
-from helpers.exercises.base import NOTEBOOK_SEED
+from helpers.exercises.judge.base import NOTEBOOK_SEED
 from helpers.simulator.compile import toolchain, toolkit
 from helpers.simulator.machine import library
 

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from helpers import exercises
-from helpers.exercises.exercise import Exercise
+from helpers.exercises.judge.exercise import Exercise
 
 ALL = [one for one in map(exercises.find, exercises.names()) if isinstance(one, Exercise)]
 # One warp is all that these launch, and one block all that the others do.

@@ -10,7 +10,7 @@ import pytest
 
 from helpers import exercises
 from helpers.course import box, python_answers, python_job, wire
-from helpers.exercises.base import NOTEBOOK_SEED
+from helpers.exercises.judge.base import NOTEBOOK_SEED
 from tests import exercises as answers
 
 EXERCISE = exercises.find("gradient_sum")

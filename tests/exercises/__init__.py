@@ -11,7 +11,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from helpers.exercises.puzzles import Puzzle
+from helpers.exercises.content.puzzles import Puzzle
 from tests.exercises import answers
 from tests.exercises.answers import Answer
 

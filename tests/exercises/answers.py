@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from helpers.exercises import mutants
-from helpers.exercises.mutants import Edit
+from helpers.exercises.judge import mutants
+from helpers.exercises.judge.mutants import Edit
 
 
 @dataclass(frozen=True)

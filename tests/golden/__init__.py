@@ -21,7 +21,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from helpers.exercises.verdict import Verdict
+from helpers.exercises.judge.verdict import Verdict
 from helpers.simulator import Finding
 from helpers.tools.corpus import Said
 

@@ -9,7 +9,7 @@ import pytest
 from helpers import device, kernels
 from helpers.bench import results
 from helpers.bench.timing import Timing
-from helpers.exercises.at_work import block_program, choose_tool
+from helpers.exercises.content.at_work import block_program, choose_tool
 from helpers.experiments import at_work
 
 MS = {

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from helpers import exercises
-from helpers.exercises import gaps
-from helpers.exercises.gaps import GapError
+from helpers.exercises.judge import gaps
+from helpers.exercises.judge.gaps import GapError
 
 TEXT = """// %%kernel copy -DWIDTH=8
 __global__ void copy(float* y, const float* x)

@@ -13,23 +13,15 @@ import pytest
 from helpers import exercises, kernel_cells
 from helpers.bench import cost, results
 from helpers.course import codec, wire
-from helpers.exercises import (
-    amounts,
-    labs,
-    loops_swapped,
-    mutants,
-    my_entry,
-    outcome,
-    puzzles,
-    rung,
-    verdict,
-)
-from helpers.exercises import hints as hints_module
-from helpers.exercises.base import NOTEBOOK_SEED
-from helpers.exercises.cases import Case
-from helpers.exercises.exercise import Exercise
-from helpers.exercises.python_exercise import PythonExercise
-from helpers.exercises.verdict import ExerciseError
+from helpers.exercises import labs
+from helpers.exercises.content import loops_swapped, my_entry, puzzles, rung
+from helpers.exercises.judge import amounts, mutants, outcome, verdict
+from helpers.exercises.judge import hints as hints_module
+from helpers.exercises.judge.base import NOTEBOOK_SEED
+from helpers.exercises.judge.cases import Case
+from helpers.exercises.judge.exercise import Exercise
+from helpers.exercises.judge.python_exercise import PythonExercise
+from helpers.exercises.judge.verdict import ExerciseError
 from helpers.experiments import leaderboard
 from helpers.problems import conv2d
 from helpers.tools import exercise_records

@@ -11,9 +11,9 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from helpers import device, exercises, kernel_cells, labs
 from helpers.course import submissions
-from helpers.exercises import patience
-from helpers.exercises import verdict as verdicts
-from helpers.exercises.exercise import Exercise
+from helpers.exercises.judge import patience
+from helpers.exercises.judge import verdict as verdicts
+from helpers.exercises.judge.exercise import Exercise
 
 NAME = "squares"
 ONE = exercises.find(NAME)

@@ -10,8 +10,8 @@ import pytest
 
 from helpers import exercises, kernel_cells
 from helpers.course import codec, wire
-from helpers.exercises import bar, outcome
-from helpers.exercises.mistakes import MOST_KEPT, Mistake
+from helpers.exercises.judge import bar, outcome
+from helpers.exercises.judge.mistakes import MOST_KEPT, Mistake
 from tests import exercises as answers
 from tests.exercises import edited, words
 

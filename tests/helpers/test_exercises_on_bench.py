@@ -4,7 +4,7 @@ import pytest
 
 from helpers import exercises, kernel_cells
 from helpers.bench import sources
-from helpers.exercises.exercise import Exercise
+from helpers.exercises.judge.exercise import Exercise
 
 TURNED = exercises.find("turned_tiles")
 STORES = ("shared_store_requests",)

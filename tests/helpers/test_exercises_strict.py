@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from helpers import exercises
-from helpers.exercises.cases import Case
-from helpers.exercises.exercise import Exercise
+from helpers.exercises.judge.cases import Case
+from helpers.exercises.judge.exercise import Exercise
 from tests import exercises as answers
 from tests.exercises import edited, words
 

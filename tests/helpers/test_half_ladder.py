@@ -8,7 +8,7 @@ import pytest
 from helpers import bench, device, kernel_cells
 from helpers.bench import cudnn, gemms
 from helpers.bench.gemms import LIBRARY
-from helpers.exercises.tile_order import EXERCISE
+from helpers.exercises.content.tile_order import EXERCISE
 from helpers.experiments import half_ladder
 from helpers.problems import gemm
 

@@ -11,9 +11,9 @@ from types import FrameType
 import pytest
 
 from helpers import exercises, kernel_cells
-from helpers.exercises import outcome, patience
-from helpers.exercises.exercise import Exercise
-from helpers.exercises.python_exercise import PythonExercise, StoppedError, _stopped_after
+from helpers.exercises.judge import outcome, patience
+from helpers.exercises.judge.exercise import Exercise
+from helpers.exercises.judge.python_exercise import PythonExercise, StoppedError, _stopped_after
 
 
 @pytest.mark.parametrize(

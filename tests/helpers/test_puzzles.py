@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from helpers import exercises, kernel_cells, plotting
-from helpers.exercises import base
-from helpers.exercises import puzzles as room
-from helpers.exercises.puzzles import pictures as puzzles
-from helpers.exercises.verdict import ExerciseError
+from helpers.exercises.content import puzzles as room
+from helpers.exercises.content.puzzles import pictures as puzzles
+from helpers.exercises.judge import base
+from helpers.exercises.judge.verdict import ExerciseError
 from tests import exercises as answers
 
 
@@ -174,7 +174,7 @@ def test_the_table_has_the_latest_checks(monkeypatch):
 
 
 def test_every_status_has_words():
-    from helpers.exercises.verdict import STATUSES
+    from helpers.exercises.judge.verdict import STATUSES
 
     assert set(puzzles._WORDS) == set(STATUSES)
 

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from helpers import exercises, kernel_cells
-from helpers.exercises import exercise, explained, mutants, stories
-from helpers.exercises.verdict import ExerciseError, Verdict
+from helpers.exercises.judge import exercise, explained, mutants, stories
+from helpers.exercises.judge.verdict import ExerciseError, Verdict
 from helpers.simulator.explain import pictures, story, words
 from tests.exercises import edited, right, text_of
 

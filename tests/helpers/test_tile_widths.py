@@ -9,7 +9,7 @@ import pytest
 
 from helpers import bench, exercises
 from helpers.bench.times import Times
-from helpers.exercises import fits as fits_exercise
+from helpers.exercises.content import fits as fits_exercise
 from helpers.experiments import sweep, sweep_replay, tile_widths
 from helpers.experiments.tile_widths import BEST, LAYERS, TILED, WIDTHS
 

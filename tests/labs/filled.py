@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 
 from helpers import exercises, labs
 from helpers.bench.counts import NOT_YET
-from helpers.exercises.base import BaseExercise
+from helpers.exercises.judge.base import BaseExercise
 from helpers.tools import forked_kernels
 from helpers.tools.lab_execution import run_lab
 from helpers.tools.progress import Progress

@@ -16,8 +16,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from helpers import exercises, labs
 from helpers.bench import predictions
-from helpers.exercises import bar_messages, base, earned, states
-from helpers.exercises.verdict import ExerciseError, Verdict
+from helpers.exercises.judge import bar_messages, base, earned, states
+from helpers.exercises.judge.verdict import ExerciseError, Verdict
 from helpers.jupyterlab import bar as answers
 from helpers.labs import stored
 

@@ -13,7 +13,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from helpers import exercises, labs
-from helpers.exercises import states
+from helpers.exercises.judge import states
 from helpers.labs import stored
 from helpers.plotting.descriptions import description
 from helpers.tools import website

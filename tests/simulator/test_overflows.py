@@ -9,7 +9,7 @@ import pytest
 from instances import Kernels
 
 from helpers import simulator
-from helpers.exercises.mistakes import wrapped_index
+from helpers.exercises.judge.mistakes import wrapped_index
 from helpers.simulator.compile.compiler import compile_source
 from helpers.simulator.launch import rehearsal
 from helpers.simulator.ptx import overflows

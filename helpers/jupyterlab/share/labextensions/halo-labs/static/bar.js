@@ -1,6 +1,6 @@
 // The exercise bar: Run & check, Hint, Solution, Reset or Undo, Next, in the output of each check.
 //
-// The check's output says how it went, with metadata (helpers/exercises/bar.py); the bar adds what
+// The check's output says how it went, with metadata (helpers/exercises/judge/bar.py); the bar adds what
 // a notebook cannot do by itself. The kernel knows stubs, hints and solutions and sends them by a
 // comm (helpers/jupyterlab/bar.py). A reset is an edit like others: Ctrl + Z brings the student's
 // text back, and so does the button, which is "Undo reset" until the cell is changed.
@@ -95,7 +95,7 @@ const SIGNS = { pass: '\u2713', fail: '\u2717', near: '\u25d0' };
 const replaced = new WeakMap();
 const opened = new WeakMap();
 
-// The CRC-32 of a cell's text, as helpers/exercises/bar.py computes it.
+// The CRC-32 of a cell's text, as helpers/exercises/judge/bar.py computes it.
 function checksum(text) {
   let sum = -1;
   for (const byte of new TextEncoder().encode(text.trim())) {

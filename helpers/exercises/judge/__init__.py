@@ -1,0 +1,1 @@
+"""How an answer is judged: its cases, what it leaves in them, budgets, hints, stories, the bar."""
