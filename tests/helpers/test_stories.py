@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -265,6 +266,18 @@ def test_a_recognised_mistake_is_told_where_nothing_else_is_known(
     with pytest.raises(ExerciseError) as caught:
         one.check(cell)
     assert caught.value.verdict.hint == same_blocks.hint
+
+
+def test_a_remark_of_the_compiler_comes_before_a_story_without_a_cause() -> None:
+    one = exercises.find("conv1d_basic")
+    cell = kernel_cells.parse(edited(one, ("P[i] = sum;", "P[i] == sum;")))
+    told = stories.story_of(one, cell)
+    assert told is not None
+    verdict = replace(one._of_cell(cell, 1), is_recognised=False)
+    unknown = replace(told, story=replace(told.story, causes=()))
+    first = stories.told_in(verdict, unknown).explanation
+    assert "`==` compares" in first.sentence and first.evidence[0].startswith("No thread stores")
+    assert "`==` compares" not in stories.told_in(replace(verdict, remark=""), unknown).hint
 
 
 def test_a_guess_says_that_it_is_one() -> None:

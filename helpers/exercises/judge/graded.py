@@ -42,10 +42,11 @@ class GradedExercise(BaseExercise):
     an array, or arrays by output; rtol, atol: of a comparison with it; budgets, mistakes:
     as their classes say; counts: how a verdict counts Case.kinds ("size", "sizes"); fit: a case
     with the grid that the -D options of a cell ask for (raises CellError); most_of_a_block: values
-    that one block of a case may write; turns: whether loops are counted; timed: a large case to
-    time on a GPU, else the largest of the others; small: cases of a few blocks and values, in which
-    a mistake is explained, else the smallest of the others; reads_outputs: whether an answer may
-    read what the launch before it left in an output.
+    that one block of a case may write; warps_share: whether each warp of a block has its part of
+    them (a warp that takes tiles may find none left); turns: whether loops are counted; timed: a
+    large case to time on a GPU, else the largest of the others; small: cases of a few blocks and
+    values, in which a mistake is explained, else the smallest of the others; reads_outputs: whether
+    an answer may read what the launch before it left in an output.
     """
 
     cases: Callable[[np.random.Generator], Iterator[Case]]
@@ -56,6 +57,7 @@ class GradedExercise(BaseExercise):
     atol: float | Callable[[Case], float] = 0.0
     counts: Mapping[str, str] = field(default_factory=lambda: {"size": "sizes"})
     most_of_a_block: Callable[[Case], int] | None = None
+    warps_share: bool = True
     turns: bool = False
     timed: Callable[[np.random.Generator], Case] | None = None
     fit: Callable[[Case, KernelCell], Case] | None = None
@@ -458,7 +460,7 @@ class GradedExercise(BaseExercise):
         yield from self.budgets
         yield work.NO_FLOAT_INDEX  # an exercise that asks for no such numbers says why by itself
         yield no_doubles(_NO_DOUBLES)
-        if self.most_of_a_block is not None:
+        if self.most_of_a_block is not None and self.warps_share:
             yield from work.of_warps(self.most_of_a_block)
         yield Budget(
             "accesses to global memory beside the arguments",

@@ -94,13 +94,18 @@ def _solved(exercise: GradedExercise, case: Case) -> Followed:
 
 
 def told_in(verdict: Verdict, told: Told) -> Verdict:
-    """Return a verdict with a story in place of its hint: the cause, or what was seen. The hint of
-    a mutant stays where the story knows no cause.
+    """Return a verdict with a story in place of its hint: the cause, or what was seen. Where the
+    story knows no cause, the hint of a mutant stays, and a remark of the compiler's comes first.
     """
     sentence, *evidence = words.lines_of(told.story, told.case.title)
-    if verdict.is_recognised and not told.story.causes:
-        sentence = verdict.hint
-    return with_lines(verdict, (sentence, *evidence))
+    if told.story.causes:
+        return with_lines(verdict, (sentence, *evidence))
+    if verdict.is_recognised:
+        return with_lines(verdict, (verdict.hint, *evidence))
+    seen = with_lines(verdict, (sentence, *evidence))
+    if not verdict.remark:
+        return seen
+    return replace(seen, story=Explanation(verdict.remark, (sentence, *evidence)[:EVIDENCE_LINES]))
 
 
 def with_lines(verdict: Verdict, lines: Sequence[str]) -> Verdict:

@@ -20,6 +20,24 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong(
+        "every second block does the work of two",
+        "Each block must do its own part",
+        (
+            "    for (int i = threadIdx.x; i < CELLS; i += THREADS) {\n",
+            "    if (blockIdx.z % 2) return;\n"
+            "    for (int twin = 0; twin < 2 && blockIdx.z + twin < gridDim.z; ++twin) {\n"
+            "    __syncthreads();\n"
+            "    for (int i = threadIdx.x; i < CELLS; i += THREADS) {\n",
+        ),
+        (
+            "sums[warp][i];\n                }\n            }\n            __syncwarp();\n"
+            "        }\n    }\n",
+            "sums[warp][i];\n                }\n            }\n            __syncwarp();\n"
+            "        }\n    }\n    x += CELLS; y += (size_t)OUTPUT_MAPS * OUTPUTS;\n    }\n",
+        ),
+        status="budget",
+    ),
     wrong("p for both", "p stands for both", ("* WIDTH + q;", "* WIDTH + p;")),
     wrong("the stub", "gap 1", file="stub.cu", status="not_begun"),
     wrong("p and q exchanged", "are exchanged", (OFFSET, "(c * HEIGHT + q) * WIDTH + p;")),

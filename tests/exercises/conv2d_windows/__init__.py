@@ -23,6 +23,14 @@ RIGHT = (
 )  # fmt: skip
 
 WRONG = (
+    wrong("every second block does the work of two", "Each block must do its own part",
+          ("for (int b = blockIdx.x; b < B; b += gridDim.x) {",
+           "if (blockIdx.x % 2) return;\n    for (int turn = 0;; ++turn) {\n"
+           "        const int block = blockIdx.x + turn % 2;\n"
+           "        const int b = turn / 2 * gridDim.x + block;\n"
+           "        if (turn / 2 * gridDim.x + blockIdx.x >= B) break;\n"
+           "        if (b >= B || block >= gridDim.x) continue;"),
+          status="budget"),
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong("plain halves", "FP16 where FP32",
           ("multiply(sum[row][shift], a[0], lo[low], lo[high]);", "")),

@@ -100,6 +100,8 @@ EXERCISE = kit.Exercise(
         kit.ONE_STORE,
         *kit.NO_DETOURS,
     ),
+    most_of_a_block=lambda case: case["rows"] * case["shape"].out_h * case["shape"].out_w,
+    warps_share=False,
     mistakes=indices.WRONG_INDICES,
     hints=(
         "Gap 1 is lab 202: a channel has K * K terms, a row of the filter has K. So c = term / "

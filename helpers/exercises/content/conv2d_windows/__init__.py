@@ -105,6 +105,10 @@ EXERCISE = kit.Exercise(
         *kit.elsewhere(10**6),
         *kit.NO_DETOURS,
     ),
+    most_of_a_block=lambda case: (
+        kit.ceil_div(case["shape"].B, case.steps[0].grid[0]) * case.count // case["shape"].B
+    ),
+    warps_share=False,
     hints=(
         "Gap 1: the windows of columns 0 to ACROSS - 1 begin in row 0 of x, the next ones in row "
         "2. Neighbouring columns begin one Pair apart: column / ACROSS * 2 * ROW + column % ACROSS "
