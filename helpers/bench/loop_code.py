@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from helpers.simulator import Profile
 from helpers.simulator.bounds.machine_code import Code
-from helpers.simulator.program.listing import Instruction
+from helpers.simulator.ptx.listing import Instruction
 
 Wanted = Callable[[Instruction], bool]
 

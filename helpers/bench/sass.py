@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from helpers import kernels, tables
 from helpers.bench.counts import not_yet
-from helpers.simulator.program.listing import Instruction, sections
+from helpers.simulator.ptx.listing import Instruction, sections
 
 if TYPE_CHECKING:
     from helpers.bench.problem import Problem

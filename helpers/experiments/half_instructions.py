@@ -26,7 +26,7 @@ from helpers.experiments.half_precision import (
 from helpers.plotting import styles
 from helpers.problems import conv2d
 from helpers.simulator import Profile
-from helpers.simulator.program.listing import Instruction
+from helpers.simulator.ptx.listing import Instruction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

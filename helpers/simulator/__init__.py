@@ -37,8 +37,8 @@ from .launch.launch import launch as run_launch
 from .launch.machine_counters import profile_of
 from .launch.numpy_arguments import Arguments, set_constants
 from .launch.profile import Profile
-from .launch.traffic import LineTraffic, Request, Requests
 from .machine.faults import LaunchFault, LaunchRefused
+from .machine.traffic import LineTraffic, Request, Requests
 from .program.module import Kernel, UnknownKernel, load
 
 if TYPE_CHECKING:

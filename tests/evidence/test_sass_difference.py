@@ -5,7 +5,7 @@ import pytest
 from evidence import sass_difference
 from helpers import kernels
 from helpers.bench import sass
-from helpers.simulator.program.listing import Instruction
+from helpers.simulator.ptx.listing import Instruction
 
 SUM = """extern "C" __global__ void total(float* y, const float* x, int n)
 {

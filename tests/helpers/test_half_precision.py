@@ -11,7 +11,7 @@ from helpers.experiments import half_instructions, half_precision
 from helpers.experiments.half_precision import BASIC, HALF, INSIDE, KERNELS, PATCH
 from helpers.problems import conv2d, precision
 from helpers.simulator.bounds import machine_code
-from helpers.simulator.program.listing import Instruction
+from helpers.simulator.ptx.listing import Instruction
 
 LISTING = """
 \t.section\t.text.sums,"ax",@progbits

@@ -4,7 +4,7 @@ import pytest
 
 from helpers import kernels
 from helpers.bench import sass
-from helpers.simulator.program.listing import Instruction
+from helpers.simulator.ptx.listing import Instruction
 
 LISTING = """
 	code for sm_90

@@ -223,6 +223,44 @@ def test_no_imports_of_helpers_go_in_a_circle():
     assert circle(sources) == []
 
 
+SHELF = re.compile(r"helpers/simulator/(\w+)/")
+
+
+def arrows_down(sources: dict[str, str], shelves: list[str]) -> list[str]:
+    """The modules of the simulator that import from a shelf below their own."""
+    files, found = set(sources), []
+    for file, source in sources.items():
+        if (own := SHELF.match(file)) is None:
+            continue
+        for other in modules_of(file, source, files):
+            shelf = SHELF.match(other)
+            if shelf and shelves.index(shelf[1]) > shelves.index(own[1]):
+                found.append(f"{file} imports {other}")
+    return found
+
+
+def test_a_module_that_imports_from_a_later_shelf_is_found():
+    sources = {
+        "helpers/simulator/ptx/a.py": "from ..launch import b",
+        "helpers/simulator/launch/b.py": "from ..ptx.c import d",
+        "helpers/simulator/ptx/c.py": "",
+    }
+    wrong = ["helpers/simulator/ptx/a.py imports helpers/simulator/launch/b.py"]
+    assert arrows_down(sources, ["ptx", "launch"]) == wrong
+
+
+def test_shelves_of_the_simulator_import_in_the_order_of_the_guide():
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    table = guide.partition("## The shelves of the simulator")[2].partition("\n## ")[0]
+    shelves = re.findall(r"^\| `(\w+)/` \|", table, re.MULTILINE)
+    folder = ROOT / "helpers/simulator"
+    assert sorted(shelves) == sorted(path.parent.name for path in folder.glob("*/__init__.py"))
+    sources = {
+        path.relative_to(ROOT).as_posix(): path.read_text() for path in folder.rglob("*.py")
+    }
+    assert arrows_down(sources, shelves) == []
+
+
 def imported_at_once(nodes: list[ast.stmt]) -> set[str]:
     """Top-level names of the modules that a source imports when it is imported itself."""
     names = set()

@@ -7,7 +7,8 @@ import pytest
 from helpers import kernels
 from helpers.simulator.compile import compiler, toolkit
 from helpers.simulator.machine import library
-from helpers.simulator.program import assembly, cubin, sass
+from helpers.simulator.program import assembly
+from helpers.simulator.ptx import cubin, sass
 from helpers.simulator.ptx.atomics import JOINED, ONE_LANE, SPIN, WHOLE_WARP, WORD
 from helpers.simulator.ptx.encode import Encoding
 from helpers.simulator.ptx.opcodes import NO_COUNT

@@ -7,7 +7,8 @@ from functools import cache
 import pytest
 
 from helpers.simulator.compile import compiler, toolkit
-from helpers.simulator.program import assembly, listing
+from helpers.simulator.program import assembly
+from helpers.simulator.ptx import listing
 from helpers.simulator.ptx.parse import Module
 from helpers.simulator.ptx.yields import yielding_loops
 

@@ -54,8 +54,8 @@ from typing import Any
 from helpers import tables
 from helpers.quantities import quantity
 
-from ..launch.traffic import LineTraffic
 from ..machine.architecture import SECTOR_BYTES
+from ..machine.traffic import LineTraffic
 from .costs import Cost, Costs, cost_of
 from .counts import Counts
 from .resources import RECORDS, RESOURCES, Rate, Rates, Resource, UnknownDevice, rates, rates_of

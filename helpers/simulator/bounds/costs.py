@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from helpers import tables
 from helpers.quantities import percent, quantity
 
-from ..launch.traffic import LineTraffic
 from ..machine.architecture import SECTOR_BYTES
+from ..machine.traffic import LineTraffic
 from .counts import SECTORS_A_PASS, Counts
 from .shares import Share
 

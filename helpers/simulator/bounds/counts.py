@@ -25,8 +25,8 @@ from ..machine.architecture import (
     WARP_SIZE,
 )
 from ..program import assembly
-from ..program.listing import Instruction
 from ..program.module import Kernel
+from ..ptx.listing import Instruction
 from ..ptx.opcodes import GLOBAL_SPACE, LOCAL_SPACE, NO_COUNT, SHARED_SPACE
 from . import machine_code
 from .machine_code import Anchor, Code

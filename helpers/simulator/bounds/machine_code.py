@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..program.listing import Instruction, sections
+from ..ptx.listing import Instruction, sections
 
 _BARRIER = re.compile(r"\bB\d+\b")
 _JUMPS = ("BRA", "JMP", "BRX", "JMX", "BRXU", "JMXU")

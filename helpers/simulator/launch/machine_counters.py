@@ -11,12 +11,7 @@ import numpy as np
 from ..bounds import Counts
 from ..machine import library
 from ..machine.library import Site
-from ..program import encoded
-from ..program.module import Kernel
-from . import instructions
-from .launch import LaunchReport
-from .profile import Profile
-from .traffic import (
+from ..machine.traffic import (
     COUNTERS,
     LineControl,
     LineTraffic,
@@ -25,6 +20,11 @@ from .traffic import (
     Shares,
     StoreShare,
 )
+from ..program import encoded
+from ..program.module import Kernel
+from . import instructions
+from .launch import LaunchReport
+from .profile import Profile
 
 # The spaces by their numbers in the machine (Space in machine/memory.h).
 _SPACES = ("global", "shared", "shared", "constant", "global", "local")

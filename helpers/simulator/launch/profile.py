@@ -11,9 +11,9 @@ from helpers.quantities import quantity
 from .. import bounds
 from ..bounds import Bounds, Costs, Counts
 from ..findings.findings import Finding
+from ..machine.traffic import ArrayTraffic, LineControl, LineTraffic, Requests, Shares, by_array
 from .profile_tables import html_table, text_table
 from .profile_words import sentences
-from .traffic import ArrayTraffic, LineControl, LineTraffic, Requests, Shares, by_array
 
 # The machine keeps so many requests of a watched warp (watched_limit in machine/traffic.h).
 WATCHED_REQUESTS = 4096

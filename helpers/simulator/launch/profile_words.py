@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from helpers.quantities import percent
 
 from ..machine.architecture import SECTOR_BYTES
-from .traffic import LineControl, LineTraffic, by_array, total_of
+from ..machine.traffic import LineControl, LineTraffic, by_array, total_of
 
 
 def _percent(share: float) -> str:

@@ -27,8 +27,8 @@ from elftools.elf.sections import SymbolTableSection
 from ..compile import compiler_cache, toolkit
 from ..compile.compiler import Compiled, parsed
 from ..compile.toolchain import CompileFailed
-from . import cubin
-from . import sass as machine_code
+from ..ptx import cubin
+from ..ptx import sass as machine_code
 
 _KERNEL = re.compile(r"Function properties for (?P<name>\S+)\s+(?P<text>[^\n]*)")
 _SPILLS = re.compile(r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads")

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..program import sass
+from . import sass
 from .columns import Columns
 from .opcodes import GENERIC, SHARED_SPACE, TYPES
 from .rows import Operations

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..program import sass
-from . import ptxas
+from . import ptxas, sass
 from .axes import Axis
 from .columns import Columns, columns, without_copies
 from .control import Flow, Jump, flow

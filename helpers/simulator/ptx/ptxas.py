@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..program import sass
-from . import atomics
+from . import atomics, sass
 from .addresses import Addresses, Root, dominators
 from .columns import Columns
 from .control import Flow, predecessors, reached

@@ -10,7 +10,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from ..machine.architecture import SECTOR_BYTES
+from .architecture import SECTOR_BYTES
 
 
 @dataclass(frozen=True, kw_only=True)
