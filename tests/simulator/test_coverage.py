@@ -7,6 +7,7 @@ import pytest
 
 from helpers import simulator
 from helpers.simulator.launch import coverage
+from helpers.simulator.pycuda_api import _findings
 
 ADD = """__global__ void f(const float *x, float *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -119,3 +120,20 @@ def test_what_a_kernel_means_to_leave_out_is_not_told(source, args, launch):
 def test_an_array_that_starts_elsewhere_is_not_watched():
     with simulator._loaded(ADD, "f", (), None, rehearses=False) as kernel:
         assert coverage.whole_arrays(kernel, bytes(20)) == ()
+
+
+def test_an_array_that_a_program_uses_row_by_row_is_not_told(cuda, monkeypatch):
+    """The first row begins where the array begins."""
+    from pycuda import compiler, gpuarray
+
+    source = ADD.replace("int n)", "int n, int rows)")
+    function = compiler.SourceModule(source).get_function("f")
+    n, rows, launch = np.int32(64), np.int32(4), {"grid": (1, 1), "block": (64, 1, 1)}
+    x, y = gpuarray.zeros((4, 64), np.float32), gpuarray.zeros((4, 64), np.float32)
+    said = []
+    monkeypatch.setattr(_findings, "remark", said.append)
+    function(x, y, n, rows, **launch)
+    assert len(said) == 1 and "elements of" in said[0]
+    for k in range(4):
+        function(x[k], y[k], n, rows, **launch)
+    assert len(said) == 1

@@ -250,7 +250,7 @@ def test_of_processes_that_want_one_library_at_once_one_builds_it(cache, tmp_pat
     monkeypatch.setenv("CXX", str(compiler))
     program = (
         "import ctypes, sys; sys.path.insert(0, sys.argv[1]); from "
-        "helpers.simulator import toolchain\n"
+        "helpers.simulator.compile import toolchain\n"
         "path = toolchain.shared_library('seven', sys.argv[2])\n"
         "print(path, ctypes.CDLL(str(path)).answer())\n"
     )

@@ -64,8 +64,11 @@ class Runs:
 
 
 def comparable(profile: simulator.Profile) -> dict:
-    """A profile without its seconds; `counts` by its numbers."""
+    """A profile without its seconds, and without the causes of findings: a launch that was not
+    rehearsed has not tried them. `counts` by its numbers.
+    """
     fields = {f.name: getattr(profile, f.name) for f in dataclasses.fields(profile)}
+    fields["findings"] = [dataclasses.replace(one, cause="") for one in profile.findings]
     counts = fields.pop("counts")
     del fields["seconds"]
     numbers = (counts.executed.tolist(), dict(counts.totals)) if counts is not None else None

@@ -294,7 +294,8 @@ class _Describer(BarrierWords, EndingWords):
         message = f"{self.does()} {what}dynamic shared memory, of which the launch gives none"
         cause = (
             "An `extern __shared__` array has the bytes that the launch asks for: give "
-            "shared=<bytes> beside grid and block."
+            "shared=<bytes> beside grid and block. Where the size is known before, write it into "
+            "the kernel, as in __shared__ float cells[256]."
         )
         return Words(message, cause, name)
 

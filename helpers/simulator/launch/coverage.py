@@ -4,7 +4,8 @@
 
 A kernel may be given a larger array than it needs, a row of a matrix, or a step of several. So the
 launch itself must say that it means the whole array: every whole number among its arguments is an
-extent of its arrays, and the array has as many elements as a product of them. Only such arrays are
+extent of its arrays, and the array has as many elements as a product of them. Nor may the program
+have taken a part of the array before, as a view or by a pointer into it. Only such arrays are
 watched. What is used and what is left out must be pieces of one size at equal distances: a
 triangle, a diagonal, or what a search or an index from memory happens to leave, is not told.
 """
@@ -82,7 +83,9 @@ def whole_arrays(kernel: Kernel, packed: bytes) -> tuple[WholeArray, ...]:
     for parameter in kernel.parameters:
         address = given.get(parameter.name, 0)
         place = memory.allocation(address) if address and parameter.element_bytes else None
-        if place is None or place[0] != address or place[1] % parameter.element_bytes:
+        if place is not None and place[0] != address:
+            memory.set_parted(address)
+        if place is None or memory.is_parted(address) or place[1] % parameter.element_bytes:
             continue
         if address in addresses:
             return ()  # two names for one array

@@ -1,7 +1,8 @@
 """Tries the barrier that the words about a race advise, before they are told.
 
 The same blocks run again with a wait before one line after another, near the two accesses. The
-advice stands if one of these runs has neither the race nor a fault that is new. If none is so, the
+advice stands if one of these runs has neither the race nor a fault that is new. (Other races of the
+array, and reads of elements that nobody sets, were only hidden behind the race.) If none is so, the
 barrier would not help, and the words say what was tried.
 """
 
@@ -86,7 +87,9 @@ class _Trials:
             faults = self._faults(ptx, race.block)
             if faults is None:
                 return None
-            if fault_of(race) not in faults and faults <= self._known:
+            new = {(kind, array) for kind, _, _, array, _ in faults - self._known}
+            hidden = {("race", race.array), ("uninitialised", race.array)}
+            if fault_of(race) not in faults and new <= hidden:
                 return True
         return False if forms else None
 

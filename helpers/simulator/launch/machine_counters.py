@@ -111,7 +111,7 @@ def _clock_reads(kernel: Kernel) -> int:
 def _shares(report: LaunchReport, reader: _Reader) -> Shares:
     stores = (
         StoreShare(reader.array(one.region), one.of_warp, one.of_block, one.warps)
-        for one in report.stores
+        for one in sorted(report.stores, key=lambda one: one.region)  # whichever worker came first
     )
     most = report.busiest
     return Shares(

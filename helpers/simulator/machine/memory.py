@@ -34,6 +34,7 @@ _places: dict[int, int] = {}
 _rows: dict[int, tuple[int, int]] = {}  # bytes of a row, and between the starts of two rows
 _fillings: dict[int, str] = {}  # the dtype of the host array that all of it was copied from
 _requested: dict[int, int] = {}  # the bytes that the program has asked for
+_parted: set[int] = set()  # of which the program has taken a part as an array of its own
 _used_on: dict[int, int] = {}  # bytes on each device but 0
 _limits: dict[int, int] = {}  # bytes that a device has, where it is not TOTAL
 
@@ -83,6 +84,7 @@ def free(address: int) -> None:
             _rows.pop(entry[2], None)
             _fillings.pop(entry[2], None)
             _requested.pop(entry[2], None)
+            _parted.discard(entry[2])
         if record is not None:
             if device > 0:
                 _used_on[device] -= record[0]
@@ -97,6 +99,19 @@ def set_rows(address: int, width: int, pitch: int) -> None:
     with door:
         if (entry := region(address)) is not None:
             _rows[entry[2]] = width, pitch
+
+
+def set_parted(address: int) -> None:
+    """Record that a program uses parts of the array at `address`, such as its rows one by one."""
+    with door:
+        if (entry := region(address)) is not None:
+            _parted.add(entry[2])
+
+
+def is_parted(address: int) -> bool:
+    """Return whether `set_parted` has recorded the array at `address`."""
+    entry = region(address) if _parted else None
+    return entry is not None and entry[2] in _parted
 
 
 def rows_of(address: int) -> tuple[int, int] | None:

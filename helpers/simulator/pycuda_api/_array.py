@@ -24,6 +24,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from helpers.quantities import quantity
 
+from ..machine import memory
 from . import _order
 from ._array_copies import copy as copy_arrays
 from ._array_elements import (
@@ -162,6 +163,8 @@ class GPUArray(DeviceArray):
             else 0
         )
         gpudata = self.ptr + offset if self.gpudata is not None else None
+        if gpudata is not None and view.size < self.size:
+            memory.set_parted(self.ptr)
         return GPUArray(
             view.shape, self.dtype, self.allocator, base=self, gpudata=gpudata, strides=view.strides
         )

@@ -50,7 +50,7 @@ WRONG = (
     ),
     wrong(
         "a size that the launch should give",
-        "the check's launch gives no dynamic shared memory",
+        "where the size is known before, write it into the kernel",
         ("__shared__ float cells[256];", "extern __shared__ float cells[];"),
         status="finding",
     ),
