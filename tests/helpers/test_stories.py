@@ -280,6 +280,17 @@ def test_a_remark_of_the_compiler_comes_before_a_story_without_a_cause() -> None
     assert "`==` compares" not in stories.told_in(replace(verdict, remark=""), unknown).hint
 
 
+def test_a_missing_wait_of_a_warp_is_told_as_such() -> None:
+    """A story tries waits of all threads alone, which a branch forbids here."""
+    one = exercises.find("block_sums")
+    with pytest.raises(ExerciseError) as caught:
+        one.check(kernel_cells.parse(edited(one, ("        __syncwarp();\n", ""))))
+    said = str(caught.value.verdict)
+    assert "__syncwarp() is missing" in caught.value.verdict.explanation.sentence
+    assert "No wait of all threads" not in said
+    assert "Thread 8: `s[t]` with t = 8" in " ".join(said.split())
+
+
 def test_a_guess_says_that_it_is_one() -> None:
     """An answer whose launches cannot be recorded keeps its hint."""
     one = exercises.find("conv1d_basic")

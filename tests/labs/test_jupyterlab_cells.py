@@ -99,7 +99,7 @@ def test_a_figure_has_its_description_as_alt_text(notebook):
 def test_a_finding_and_a_compile_error_are_marked_at_their_lines(notebook):
     finding, error = (cell(notebook, n).locator(".halo-mark-error") for n in (1, 3))
     assert [text.strip() for text in finding.all_inner_texts()] == ["P[i] = N[i + 1] * filter[0];"]
-    assert [text.strip() for text in error.all_inner_texts()] == ["p[1] = 2.0f;"]
+    assert [text.strip() for text in error.all_inner_texts()] == ["p[0] = 1.0f"]  # lacks its ";"
     numbers = cell(notebook, 1).locator(".halo-mark-gutter").all_inner_texts()
     assert [number.strip() for number in numbers] == ["7"]
     finding.hover(position={"x": 100, "y": 8})

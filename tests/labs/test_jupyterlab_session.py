@@ -248,7 +248,7 @@ def test_a_whole_lab_runs_and_nothing_is_cut(server, student, copy):
 
 WRONG = (  # a text of lab 101's exercise, and what the student must read
     ("compile", EDGE.replace("P[i] = sum;", "P[i] = sum"), 'error: expected a ";"'),
-    ("out of bounds", OUTSIDE, "out-of-bounds: thread"),
+    ("out of bounds", OUTSIDE, "Line 12 reads N["),
 )
 RACE = exercises.find("105").solution.replace("        __syncwarp();\n", "")
 
@@ -309,7 +309,7 @@ def test_a_race_is_named_in_a_few_lines(server, student, copy):
     type_into(student, check, f"from helpers import exercises\n\n{text}")
     screenshot(student, "exercise_race")
     words = " ".join(said(check).split())
-    assert "race: thread" in words and "a __syncwarp() is missing" in words
+    assert "a __syncwarp() is missing between the write and the read" in words
     assert [line.strip() for line in kernel.locator(".halo-mark-error").all_inner_texts()] == [
         "if (t < stride) s[t] += s[t + stride];"
     ]

@@ -701,10 +701,10 @@ def _shown(story: Story, cause: Cause) -> str:
             for one, at in pairs
             if at is not None and at.text
         ]
-        one, two = (_warp(story, thread) for thread in (cause.thread, cause.other_thread))
-        if one != two:
+        if not is_within_a_warp(story, cause):
+            one, two = (_warp(story, thread) for thread in (cause.thread, cause.other_thread))
             parts.append(f"They are in warps {one} and {two}.")
-        parts.append("No wait of all threads makes this right.")
+            parts.append("No wait of all threads makes this right.")
     if cause.stored_by is not None and cause.kind in ("index", "unset"):
         by, line = cause.stored_by
         if cause.kind == "index":
@@ -717,6 +717,15 @@ def _shown(story: Story, cause: Cause) -> str:
     if cause.kind != "variable":
         parts += [_from(one) for one in cause.origins[:1] if one.text]
     return " ".join(parts)
+
+
+def is_within_a_warp(story: Story, cause: Cause) -> bool:
+    """Return whether a cause is two threads of one warp in one cell: then a wait of the warp, which
+    no story tries, may make it right.
+    """
+    if cause.kind != "one cell" or cause.other_thread is None:
+        return False
+    return _warp(story, cause.thread) == _warp(story, cause.other_thread)
 
 
 def _warp(story: Story, thread: Thread) -> int:
