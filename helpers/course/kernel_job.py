@@ -61,7 +61,7 @@ def _told(text: str, cases: Sequence[Case], how: Mapping[str, Any]) -> list[str]
         told = told_of(kernel_cells.parse(text), tasks, given["limit_s"])
     except NoStory:
         return []
-    if told is None or not told.story.causes:
+    if told is None or not told.has_cause:
         return []
     return words.lines_of(told.story, told.case.title)
 

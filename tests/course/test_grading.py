@@ -308,6 +308,12 @@ def test_a_grader_gives_the_hint_of_a_mutant(name, edit, hint, level):
     assert found["status"] == "wrong" and found["hint"].startswith(hint)
 
 
+def test_a_grader_keeps_the_hint_of_a_missing_wait_of_a_warp(level):
+    text = exercises.find("block_sums").solution.replace("        __syncwarp();\n", "")
+    found = grade(level, text, "block_sums")
+    assert found["status"] == "finding" and "__syncwarp() is missing" in found["hint"]
+
+
 def test_a_grader_tells_what_the_threads_did(level, monkeypatch):
     """No mutant does this. The box explains it, and a failing explanation costs no verdict."""
     lazy = exercises.find(NAME).solution.replace("if (i < n)", "if (i < n && i != 1)")

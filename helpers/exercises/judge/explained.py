@@ -17,6 +17,7 @@ from helpers.kernel_cells import KernelCell
 from helpers.launch import Array
 from helpers.simulator.compile.compiler import compile_source
 from helpers.simulator.compile.toolchain import CompileFailed
+from helpers.simulator.explain import words
 from helpers.simulator.explain.experiment import Experiment
 from helpers.simulator.explain.followed import Followed
 from helpers.simulator.explain.story import Judge, Story, explain, faults
@@ -35,6 +36,12 @@ class Told:
     case: Case
     story: Story
     experiment: Experiment
+
+    @property
+    def has_cause(self) -> bool:
+        """Whether a cause is known, and nothing else that was not tried may be it."""
+        causes = self.story.causes
+        return bool(causes) and not any(words.is_within_a_warp(self.story, one) for one in causes)
 
 
 @dataclass(frozen=True)

@@ -98,12 +98,12 @@ def told_in(verdict: Verdict, told: Told) -> Verdict:
     story knows no cause, the hint of a mutant stays, and a remark of the compiler's comes first.
     """
     sentence, *evidence = words.lines_of(told.story, told.case.title)
-    is_open = any(words.is_within_a_warp(told.story, one) for one in told.story.causes)
-    if told.story.causes and not is_open:
+    if told.has_cause:
         return with_lines(verdict, (sentence, *evidence))
     if verdict.is_recognised:
         return with_lines(verdict, (verdict.hint, *evidence))
-    if is_open and verdict.finding is not None:  # the barrier that its cause names has been tried
+    if told.story.causes and verdict.finding is not None:
+        # The barrier that the finding's own cause names has been tried.
         return with_lines(verdict, (verdict.finding.cause, sentence, *evidence))
     if verdict.finding is not None:  # what the machine has found says more than a story that fails
         return untold(verdict)
