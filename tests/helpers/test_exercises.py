@@ -24,6 +24,7 @@ from helpers.exercises.judge.python_exercise import PythonExercise
 from helpers.exercises.judge.verdict import ExerciseError
 from helpers.experiments import leaderboard
 from helpers.problems import conv2d
+from helpers.simulator.compile.ahead import Ahead
 from helpers.tools import exercise_records
 from tests import exercises as answers
 from tests import golden
@@ -118,7 +119,7 @@ def passes(one: Exercise, cell: kernel_cells.KernelCell) -> bool:
     tried = (
         (case, seen)
         for case in cases
-        for seen in outcome.checked(cell, [case], limit_s=one.limit_s)
+        for seen in outcome.checked(cell, [case], limit_s=one.limit_s, each=True)
     )
     return all(not seen.stopped and one.is_right(case, seen.arrays) for case, seen in tried)
 
@@ -235,6 +236,20 @@ def test_a_launch_that_stops_while_it_is_counted_is_told(monkeypatch):
     monkeypatch.setattr(outcome, "run", stopped)
     found = one.judge(one.solution)
     assert found.status == "refused" and "no memory is left" in str(found)
+
+
+def test_the_cases_of_a_wrong_answer_are_not_compiled_for_counters(monkeypatch):
+    """That takes longer than the launches, and a student waits for the hint."""
+    one, begun = exercises.find("conv1d_edge"), []
+
+    def ahead(wanted, counts=False):
+        begun.append(counts)
+        return Ahead(wanted, counts)
+
+    monkeypatch.setattr(outcome, "Ahead", ahead)
+    wrong = kernel_cells.parse(mutants.edited(one.solution, mutants.of(one)[0].edits))
+    assert mutants.hint_of(one, one.run_small(wrong)) and begun == [False]
+    assert one.judge(one.solution).passed and True in begun
 
 
 # ---- in a notebook ----
