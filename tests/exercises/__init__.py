@@ -16,7 +16,7 @@ from tests.exercises import answers
 from tests.exercises.answers import Answer
 
 HERE = Path(__file__).parent
-_OF_A_PUZZLE = answers.wrong("the stub", "nothing is written", file="stub.cu", status="not_begun")
+_OF_A_PUZZLE = answers.wrong("the stub", file="stub.cu", status="not_begun")
 
 
 def right(one: Any) -> tuple[Answer, ...]:
@@ -25,7 +25,7 @@ def right(one: Any) -> tuple[Answer, ...]:
 
 
 def wrong(one: Any) -> tuple[Answer, ...]:
-    """Return the answers that must not pass, with what must be said of them."""
+    """Return the answers that must not pass."""
     found = _module(one).WRONG
     return (*found, _OF_A_PUZZLE) if isinstance(one, Puzzle) else found
 

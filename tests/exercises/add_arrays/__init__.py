@@ -57,12 +57,8 @@ RIGHT = (
 
 
 WRONG = (
-    wrong(
-        "adds to what nothing has set",
-        "+= or atomicAdd",
-        ("if (i < n) C[i] =", "if (i < n) C[i] +="),
-    ),
-    wrong("i <= n", "behind number n - 1", ("(i < n)", "(i <= n)"), status="finding"),
-    wrong("n written into the kernel", "never written", ("(i < n)", "(i < 100 && i < n)")),
-    wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
+    wrong("adds to what nothing has set", ("if (i < n) C[i] =", "if (i < n) C[i] +=")),
+    wrong("i <= n", ("(i < n)", "(i <= n)"), status="finding"),
+    wrong("n written into the kernel", ("(i < n)", "(i < 100 && i < n)")),
+    wrong("block 0 does everything", file="wrong_one_block.cu", status="budget"),
 )

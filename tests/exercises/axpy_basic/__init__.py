@@ -22,24 +22,10 @@ RIGHT = (
 
 
 WRONG = (
-    wrong(
-        "one warp of all later blocks",
-        "threadidx says which",
-        file="wrong_later_blocks.cu",
-        status="budget",
-    ),
-    wrong(
-        "blocks 2 and 3 for all later ones",
-        "blockidx says which",
-        file="wrong_four_blocks.cu",
-        status="budget",
-    ),
-    wrong(
-        "ints in place of floats",
-        "no output has a fraction",
-        ("y[i] = a * x[i] + y[i]", "y[i] = (int)(a * x[i] + y[i])"),
-    ),
-    wrong("the stub", "the same i", file="stub.cu", status="not_begun"),
-    wrong("the first block alone", "outputs of its own", ("i < n", "i < n && i < 256")),
-    wrong("nothing is done", "nothing is written", ("y[i] = a * x[i] + y[i]", "(void)i")),
+    wrong("one warp of all later blocks", file="wrong_later_blocks.cu", status="budget"),
+    wrong("blocks 2 and 3 for all later ones", file="wrong_four_blocks.cu", status="budget"),
+    wrong("ints in place of floats", ("y[i] = a * x[i] + y[i]", "y[i] = (int)(a * x[i] + y[i])")),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("the first block alone", ("i < n", "i < n && i < 256")),
+    wrong("nothing is done", ("y[i] = a * x[i] + y[i]", "(void)i")),
 )

@@ -52,7 +52,6 @@ RIGHT = (
 WRONG = (
     wrong(
         "31 atomics",
-        "made one after the other",
         (
             "    for (int stride = 16; t < 32 && stride >= 1; stride /= 2) {\n"
             "        if (t < stride) s[t] += s[t + stride];\n        __syncwarp();\n    }",
@@ -61,10 +60,9 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong("the stub", "a __syncwarp() is missing", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "the lanes that happen to be there",
-        "__activemask()",
         (
             "if (t < stride) s[t] += s[t + stride];\n        __syncwarp();",
             "if (t < stride) {\n            s[t] += s[t + stride];\n"
@@ -73,12 +71,10 @@ WRONG = (
     ),
     wrong(
         "other results when it is counted",
-        "when it runs",
         ("if (t == 0) sums", "if (t == 0 && clock64() >= 0) sums"),
     ),
     wrong(
         "other results on other multiprocessors",
-        "when it runs",
         (
             "    if (t == 0) sums",
             '    unsigned place;\n    asm volatile("mov.u32 %0, %%smid;" : "=r"(place));\n'
@@ -87,39 +83,20 @@ WRONG = (
     ),
     wrong(
         "__syncthreads() in each step",
-        "waits at __syncthreads()",
         ("stride >= 32", "stride >= 1"),
         ("int stride = 16", "int stride = 0"),
         status="budget",
     ),
     wrong(
         "no __syncthreads() after the load",
-        "__syncthreads() is missing",
         ("0.0f;\n    __syncthreads();", "0.0f;"),
         status="finding",
     ),
-    wrong(
-        "thread 0 adds from global memory",
-        "global load requests",
-        file="wrong_global.cu",
-        status="budget",
-    ),
-    wrong(
-        "thread 0 adds from shared memory",
-        "shared load requests",
-        file="wrong_one_thread.cu",
-        status="budget",
-    ),
-    wrong(
-        "thread 0 adds the last 32 numbers", "31 additions in a row", (LAST, ALONE), status="budget"
-    ),
-    wrong("31 shuffles", "not in 31 steps", (LAST, BY_SHUFFLES), status="budget"),
-    wrong("atomics", "atomics", file="wrong_atomics.cu", status="budget"),
-    wrong(
-        "the guard is missing",
-        "out-of-bounds",
-        ("i < n ? N[i] : 0.0f", "N[i]"),
-        status="finding",
-    ),
-    wrong("nothing is written", "nothing is written", ("if (t == 0)", "if (t == 256)")),
+    wrong("thread 0 adds from global memory", file="wrong_global.cu", status="budget"),
+    wrong("thread 0 adds from shared memory", file="wrong_one_thread.cu", status="budget"),
+    wrong("thread 0 adds the last 32 numbers", (LAST, ALONE), status="budget"),
+    wrong("31 shuffles", (LAST, BY_SHUFFLES), status="budget"),
+    wrong("atomics", file="wrong_atomics.cu", status="budget"),
+    wrong("the guard is missing", ("i < n ? N[i] : 0.0f", "N[i]"), status="finding"),
+    wrong("nothing is written", ("if (t == 0)", "if (t == 256)")),
 )

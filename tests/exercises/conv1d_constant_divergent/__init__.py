@@ -31,12 +31,11 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("the stub", "weight 0", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "the block in place of the thread",
-        "same weight",
         (TAP, "(blockIdx.x + j) % FILTER_WIDTH"),
         status="budget",
     ),
-    wrong("the order of conv1d_constant", "same weight", (TAP, "j"), status="budget"),
+    wrong("the order of conv1d_constant", (TAP, "j"), status="budget"),
 )

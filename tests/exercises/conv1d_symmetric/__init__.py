@@ -13,19 +13,9 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
-    wrong(
-        "a request for every weight",
-        "constant requests per warp",
-        file="wrong_every_weight.cu",
-        status="budget",
-    ),
-    wrong(
-        "weights passed by shuffles",
-        "shuffles per output",
-        file="wrong_shuffles.cu",
-        status="budget",
-    ),
-    wrong("nothing is written", "nothing is written", ("P[i] = sum", "if (n < 0) P[i] = sum")),
-    wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("a request for every weight", file="wrong_every_weight.cu", status="budget"),
+    wrong("weights passed by shuffles", file="wrong_shuffles.cu", status="budget"),
+    wrong("nothing is written", ("P[i] = sum", "if (n < 0) P[i] = sum")),
+    wrong("block 0 does everything", file="wrong_one_block.cu", status="budget"),
 )

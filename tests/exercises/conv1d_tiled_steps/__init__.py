@@ -28,10 +28,9 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("the stub", "gap 3", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "one thread loads the tile",
-        "All threads of the block load",
         (
             "int s = threadIdx.x; s < TILE_WIDTH + 2 * RADIUS; s += TILE_WIDTH",
             "int s = 0; threadIdx.x == 0 && s < TILE_WIDTH + 2 * RADIUS; ++s",
@@ -40,7 +39,6 @@ WRONG = (
     ),
     wrong(
         "the last warp loads the tile",
-        "while the others have nothing to do",
         (
             f"int s = threadIdx.x; {END} += TILE_WIDTH",
             f"int s = threadIdx.x - TILE_WIDTH + 32; s >= 0 && {END} += 32",
@@ -49,7 +47,6 @@ WRONG = (
     ),
     wrong(
         "the sum reads N",
-        "not from n",
         (CELL, "(i + j >= RADIUS && i + j - RADIUS < n ? N[i + j - RADIUS] : 0.0f) * filter[j]"),
         status="budget",
     ),

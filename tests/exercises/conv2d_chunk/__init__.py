@@ -12,9 +12,7 @@ RIGHT = (
 
 
 WRONG = (
-    wrong(
-        "images one channel apart", "begins with channel b * c", ("(b * C + first", "(b + first")
-    ),
-    wrong("the stub", "never written", file="stub.cu", status="not_begun"),
-    wrong("y is read for nothing", "reads of y", file="wrong_read.cu", status="budget"),
+    wrong("images one channel apart", ("(b * C + first", "(b + first")),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("y is read for nothing", file="wrong_read.cu", status="budget"),
 )

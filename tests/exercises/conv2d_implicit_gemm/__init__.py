@@ -15,18 +15,12 @@ RIGHT = (
 )
 
 WRONG = (
-    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
-    wrong("the first image", "every image", ("x + (size_t)blockIdx.z * C * H * W", "x")),
-    wrong(
-        "the filter turned",
-        "half a turn",
-        ("w + q]", "w + K - 1 - q]"),
-        ("h + p)", "h + K - 1 - p)"),
-    ),
-    wrong("rows of outputs", "lie w apart", ("h + p) * W", "h + p) * out_w")),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("the first image", ("x + (size_t)blockIdx.z * C * H * W", "x")),
+    wrong("the filter turned", ("w + q]", "w + K - 1 - q]"), ("h + p)", "h + K - 1 - p)")),
+    wrong("rows of outputs", ("h + p) * W", "h + p) * out_w")),
     wrong(
         "two loads",
-        "each cell",
         (
             "cell = image[(c * H + h + p) * W + w + q]",
             "cell = 0.5f * image[(c * H + h + p) * W + w + q] "

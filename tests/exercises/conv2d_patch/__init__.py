@@ -22,42 +22,28 @@ RIGHT = (
 
 
 WRONG = (
-    wrong(
-        "one cell for a row of weights", "depends on q", (PRODUCT, PRODUCT.replace("i + q", "i"))
-    ),
-    wrong("each product replaces the sum", "do not replace", ("sum[o][i] +=", "sum[o][i] =")),
+    wrong("one cell for a row of weights", (PRODUCT, PRODUCT.replace("i + q", "i"))),
+    wrong("each product replaces the sum", ("sum[o][i] +=", "sum[o][i] =")),
     wrong(
         "rows and columns of the filter exchanged",
-        "exchanged",
         ("(m * 7 + r - o) * 7 + q", "(m * 7 + q) * 7 + r - o"),
     ),
     wrong(
         "a cell number in a short",
-        "as a short",
         ("x[(h + r) * W + w + i]", "x[short((h + r) * W + w + i)]"),
         status="finding",
     ),
-    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "each row of outputs loads its own rows of cells",
-        "global loads per output",
         file="wrong_rows_twice.cu",
         status="budget",
     ),
-    wrong(
-        "the filter turned",
-        "half a turn",
-        ("(m * 7 + r - o) * 7 + q", "(m * 7 + 6 - r + o) * 7 + 6 - q"),
-    ),
+    wrong("the filter turned", ("(m * 7 + r - o) * 7 + q", "(m * 7 + 6 - r + o) * 7 + 6 - q")),
     wrong(
         "a loop over columns that stays a loop: the cells have no registers",
-        "accesses to local memory",
         ("for (int q = 0;", "#pragma unroll 1\n            for (int q = 0;"),
         status="budget",
     ),
-    wrong(
-        "nothing is written",
-        "nothing is written",
-        ("if (h + o < out_h && w + i < out_w)", "if (h < 0)"),
-    ),
+    wrong("nothing is written", ("if (h + o < out_h && w + i < out_w)", "if (h < 0)")),
 )

@@ -59,7 +59,6 @@ RIGHT = (
 WRONG = (
     wrong(
         "the sum in y",
-        "keep what is not ready yet in a register",
         (
             "    float sum = 0.0f;",
             "    float& sum = y[(((size_t)b * M + m) * out_h + h) * out_w + w];\n"
@@ -68,17 +67,15 @@ WRONG = (
         (STORE, ""),
         status="budget",
     ),
-    wrong("image 0 and channel 0 for all", "channel 0 of image 0", ("= channel[(top", "= x[(top")),
+    wrong("image 0 and channel 0 for all", ("= channel[(top", "= x[(top")),
     wrong(
         "lanes go down the columns",
-        "should load neighbouring cells of a row",
         ("int r = threadIdx.y", "int r = threadIdx.x"),
         ("int s = threadIdx.x", "int s = threadIdx.y"),
         status="budget",
     ),
     wrong(
         "one thread loads the tile",
-        "all 256 threads load",
         (
             "int r = threadIdx.y; r < SPAN && top + r < H; r += TILE_WIDTH",
             "int r = threadIdx.x + threadIdx.y == 0 ? 0 : SPAN; r < SPAN && top + r < H; ++r",
@@ -91,7 +88,6 @@ WRONG = (
     ),
     wrong(
         "one warp loads the tile",
-        "while the others have nothing to do",
         (
             f"int r = threadIdx.y; {ROWS}",
             f"int r = {WARP} * SPAN; {ROWS.replace('TILE_WIDTH', '1')}",
@@ -102,18 +98,11 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong("the stub", "sums are 0", file="stub.cu", status="not_begun"),
-    wrong("p and q exchanged", "exchanged", (CELL, "tile[threadIdx.y + q][threadIdx.x + p]")),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("p and q exchanged", (CELL, "tile[threadIdx.y + q][threadIdx.x + p]")),
     wrong(
-        "the tile is filled, and not used",
-        "loads of x per block",
-        (CELL, "channel[(h + p) * W + w + q]"),
-        status="budget",
+        "the tile is filled, and not used", (CELL, "channel[(h + p) * W + w + q]"), status="budget"
     ),
-    wrong(
-        "the first channel alone", "channel 0", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")
-    ),
-    wrong(
-        "the filter turned", "half a turn", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")
-    ),
+    wrong("the first channel alone", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")),
+    wrong("the filter turned", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")),
 )

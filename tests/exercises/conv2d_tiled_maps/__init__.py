@@ -22,19 +22,17 @@ RIGHT = (
 )
 
 WRONG = (
-    wrong("no channels in the index", "number m * C + c", ("(m * C + c) * K + p", "m * K + p")),
+    wrong("no channels in the index", ("(m * C + c) * K + p", "m * K + p")),
     wrong(
         "a turn over the taps for each map",
-        "shared loads per product",
         ("for (int p = 0;", "for (int o = 0; o < MAPS; ++o)\n                for (int p = 0;"),
         ("                    for (int o = 0; o < MAPS; ++o) {\n", "                    {\n"),
         ("                    #pragma unroll\n", ""),
         status="budget",
     ),
-    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "the cell read again for each map",
-        "shared loads per product",
         (
             f"const float cell = {CELL};",
             "const volatile float* cell = &tile[threadIdx.y + p][threadIdx.x + q];",
@@ -42,16 +40,7 @@ WRONG = (
         ("sum[o] += cell", "sum[o] += *cell"),
         status="budget",
     ),
-    wrong(
-        "the cell read from x",
-        "loads of x per block",
-        (CELL, "channel[(h + p) * W + w + q]"),
-        status="budget",
-    ),
-    wrong(
-        "the first channel alone", "channel 0", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")
-    ),
-    wrong(
-        "the filter turned", "half a turn", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")
-    ),
+    wrong("the cell read from x", (CELL, "channel[(h + p) * W + w + q]"), status="budget"),
+    wrong("the first channel alone", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")),
+    wrong("the filter turned", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")),
 )

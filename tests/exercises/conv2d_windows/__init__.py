@@ -23,7 +23,7 @@ RIGHT = (
 )  # fmt: skip
 
 WRONG = (
-    wrong("every second block does the work of two", "Each block must do its own part",
+    wrong("every second block does the work of two",
           ("for (int b = blockIdx.x; b < B; b += gridDim.x) {",
            "if (blockIdx.x % 2) return;\n    for (int turn = 0;; ++turn) {\n"
            "        const int block = blockIdx.x + turn % 2;\n"
@@ -31,7 +31,7 @@ WRONG = (
            "        if (turn / 2 * gridDim.x + blockIdx.x >= B) break;\n"
            "        if (b >= B || block >= gridDim.x) continue;"),
           status="budget"),
-    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
-    wrong("plain halves", "FP16 where FP32",
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("plain halves",
           ("multiply(sum[row][shift], a[0], lo[low], lo[high]);", "")),
 )  # fmt: skip

@@ -52,7 +52,6 @@ RIGHT = (
 WRONG = (
     wrong(
         "every second block does the work of two",
-        "each block must do its own part",
         ("stride = gridDim.x * TILE_WIDTH;", "stride = (gridDim.x + 1) / 2 * TILE_WIDTH;"),
         (
             "int start = blockIdx.x * TILE_WIDTH;",
@@ -60,10 +59,9 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong("the stub", "nothing was copied", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "one tile after another",
-        "must be under way",
         (
             "if (threadIdx.x == 0 && start + stride < outputs) {",
             "if (threadIdx.x == 0 && turn > 0) {",
@@ -76,7 +74,6 @@ WRONG = (
     ),
     wrong(
         "parities in an array",
-        "take single variables",
         ("    for (int turn = 0;", "    int parity[2] = {};\n    for (int turn = 0;"),
         (
             "wait(&arrived[current], turn / 2 % 2);",

@@ -15,15 +15,9 @@ RIGHT = (
 
 
 WRONG = (
-    wrong(
-        "one warp loads all cells",
-        "others have nothing to do",
-        file="wrong_one_warp.cu",
-        status="budget",
-    ),
+    wrong("one warp loads all cells", file="wrong_one_warp.cu", status="budget"),
     wrong(
         "the barrier stands before the filling",
-        "between filling and reading",
         (
             f"    cells[t] = N[start + t];\n{BARRIER}",
             f"{BARRIER}    cells[t] = N[start + t];\n",
@@ -32,25 +26,18 @@ WRONG = (
     ),
     wrong(
         "read from global memory",
-        "lane t should load cell t",
         ("= cells[(step * t) % 256]", "= N[start + (step * t) % 256]"),
         status="budget",
     ),
     wrong(
         "dealt while loading",
-        "lane t should load cell t",
         ("= N[start + t]", "= N[start + (step * t) % 256]"),
         ("= cells[(step * t) % 256]", "= cells[t]"),
         status="budget",
     ),
-    wrong(
-        "no block anywhere",
-        "does each block write outputs of its own",
-        ("blockIdx.x * 256", "0"),
-    ),
+    wrong("no block anywhere", ("blockIdx.x * 256", "0")),
     wrong(
         "a size that the launch should give",
-        "where the size is known before, write it into the kernel",
         ("__shared__ float cells[256];", "extern __shared__ float cells[];"),
         status="finding",
     ),

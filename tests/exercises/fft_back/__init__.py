@@ -13,22 +13,12 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("the stub", "as it came", file="stub.cu", status="not_begun"),
-    wrong(
-        "the transform by its definition",
-        "by its definition",
-        file="wrong_definition.cu",
-        status="budget",
-    ),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("the transform by its definition", file="wrong_definition.cu", status="budget"),
     wrong(
         "two barriers a stage",
-        "waits at barriers",
         ("        cells[first] =", "        __syncthreads();\n        cells[first] ="),
         status="budget",
     ),
-    wrong(
-        "nothing is written",
-        "nothing is written",
-        ("i += POINTS / 2) x[", "i += POINTS / 2) if (POINTS < 0) x["),
-    ),
+    wrong("nothing is written", ("i += POINTS / 2) x[", "i += POINTS / 2) if (POINTS < 0) x[")),
 )

@@ -24,10 +24,9 @@ RIGHT = (
     ),
 )
 WRONG = (
-    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "each cell read for each product",
-        "keeps in a variable",
         (
             "sum[r][s] += a[r] * x[s];",
             "sum[r][s] += *(volatile float*)&tile_a[ty + r * ACROSS][i] * x[s];",
@@ -35,9 +34,6 @@ WRONG = (
         status="budget",
     ),
     wrong(
-        "sums in double",
-        "the sums are floats",
-        ("float sum[PATCH][PATCH]", "double sum[PATCH][PATCH]"),
-        status="budget",
+        "sums in double", ("float sum[PATCH][PATCH]", "double sum[PATCH][PATCH]"), status="budget"
     ),
 )

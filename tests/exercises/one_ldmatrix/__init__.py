@@ -20,10 +20,9 @@ RIGHT = (
 )
 
 WRONG = (
-    wrong("the stub", "32 eights", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "halves one at a time",
-        "16 bytes a lane",
         (
             COPY,
             "for (int k = lane; k < 256; k += 32) {\n"
@@ -33,12 +32,10 @@ WRONG = (
     ),
     wrong(
         "the lanes that march together",
-        "name them yourself",
         ("    __syncwarp();   //", "    __syncwarp(__activemask());   //"),
     ),
     wrong(
         "fragments cell by cell, beside two idle ldmatrix",
-        "no lane loads a cell of the fragments by itself",
         (
             "    float d[4];\n",
             "    const unsigned* pairs = reinterpret_cast<const unsigned*>(a_rows);\n"

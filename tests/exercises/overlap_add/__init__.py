@@ -20,22 +20,15 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("the stub", "a transform reads all size points", file="stub.cu", status="not_begun"),
-    wrong(
-        "the index is a short",
-        "out-of-bounds",
-        ("const int start =", "const short start ="),
-        status="finding",
-    ),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("the index is a short", ("const int start =", "const short start ="), status="finding"),
     wrong(
         "a barrier in each turn",
-        "waits at barriers",
         ("        const int out =", "        __syncthreads();\n        const int out ="),
         status="budget",
     ),
     wrong(
         "thread 0 loads the segment",
-        "share its size points",
         (
             "i = threadIdx.x; i < SIZE; i += blockDim.x) {\n        const bool",
             "i = threadIdx.x; threadIdx.x == 0 && i < SIZE; ++i) {\n        const bool",

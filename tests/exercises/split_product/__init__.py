@@ -28,9 +28,9 @@ RIGHT = (
 )  # fmt: skip
 
 WRONG = (
-    wrong("the stub", "no product yet", file="stub.cu", status="not_begun"),
-    wrong("no residual", "rounded numbers alone", (REST, "__floats2half2_rn(0.0f, 0.0f)")),
-    wrong("a residual made in half", "rounded numbers alone", (REST, "__hsub2(rounded, rounded)")),
-    wrong("all four", "below what float32 rounds away",
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("no residual", (REST, "__floats2half2_rn(0.0f, 0.0f)")),
+    wrong("a residual made in half", (REST, "__hsub2(rounded, rounded)")),
+    wrong("all four",
           (LOW_A, f"multiply(sum, a_lo, b_lo); {LOW_A}"), status="budget"),
 )  # fmt: skip

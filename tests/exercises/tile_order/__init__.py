@@ -11,7 +11,7 @@ RIGHT = (
 )
 
 WRONG = (
-    wrong("the stub", "order", file="stub.cu", status="not_begun"),
-    wrong("one block for all tiles", "blockidx", file="wrong_one_block.cu", status="budget"),
-    wrong("one lane stores for all", "threadidx", file="wrong_one_lane.cu", status="budget"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("one block for all tiles", file="wrong_one_block.cu", status="budget"),
+    wrong("one lane stores for all", file="wrong_one_lane.cu", status="budget"),
 )

@@ -31,10 +31,9 @@ RIGHT = (
 )
 
 WRONG = (
-    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "one number at a time",
-        "brings both numbers",
         (
             LOAD,
             "const volatile float* pair = from + 2 * i;\n"
@@ -44,7 +43,6 @@ WRONG = (
     ),
     wrong(
         "two stores",
-        "writes both halves",
         (
             STORE,
             "volatile unsigned short* there =\n"
@@ -56,7 +54,6 @@ WRONG = (
     ),
     wrong(
         "the index as a short",
-        "is an index a short",
         ("    if (i < n / 2) {", "    const short k = i;\n    if (k < n / 2) {"),
         ("(from)[i]", "(from)[k]"),
         ("(to)[i]", "(to)[k]"),
@@ -64,7 +61,6 @@ WRONG = (
     ),
     wrong(
         "the number of a pair in 16 bits",
-        "is an index a short",
         (
             "reinterpret_cast<const float2*>(from)[i]",
             "reinterpret_cast<const float2*>(from)[(unsigned short)i]",
@@ -72,7 +68,6 @@ WRONG = (
     ),
     wrong(
         "two pairs by every second thread",
-        "work of two leaves another one idle",
         (
             "    if (i < n / 2) {",
             "    for (long long k = i; k < i + 2 && k < n / 2 && i % 2 == 0; ++k) {",

@@ -14,26 +14,11 @@ RIGHT = (
 )
 
 WRONG = (
-    wrong_python("the stub", "must stand in the vector", file="stub.py", status="not_begun"),
-    wrong_python(
-        "card 0 does not wait",
-        "copy into its inbox",
-        (GIVE, "    cards.give(1, 0)\n"),
-        status="finding",
-    ),
-    wrong_python(
-        "card 1 does not wait",
-        "goes on with its vector",
-        (PUT, "    cards.put(0, 1)\n"),
-        status="finding",
-    ),
-    wrong_python("no sum on card 1", "does put() bring the sum", (PUT, "")),
-    wrong_python("nothing is added", "every card", ("    cards.add(0)\n", "")),
-    wrong_python(
-        "the host waits",
-        "the host waits",
-        (GIVE, "    cards.give(1, 0).synchronize()\n"),
-        status="budget",
-    ),
+    wrong_python("the stub", file="stub.py", status="not_begun"),
+    wrong_python("card 0 does not wait", (GIVE, "    cards.give(1, 0)\n"), status="finding"),
+    wrong_python("card 1 does not wait", (PUT, "    cards.put(0, 1)\n"), status="finding"),
+    wrong_python("no sum on card 1", (PUT, "")),
+    wrong_python("nothing is added", ("    cards.add(0)\n", "")),
+    wrong_python("the host waits", (GIVE, "    cards.give(1, 0).synchronize()\n"), status="budget"),
     *broken_python("both", error=("    cards.add(0)\n", "    cards.add(0 // 0)\n")),
 )

@@ -14,26 +14,15 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("the stub", "no partner", file="stub.cu", status="not_begun"),
-    wrong(
-        "one tap a turn, and // q += 2 in a comment",
-        "turns of loops",
-        file="wrong_comment.cu",
-        status="budget",
-    ),
-    wrong(
-        "one tap a turn, unrolled by #pragma",
-        "turns of loops",
-        file="wrong_pragma.cu",
-        status="budget",
-    ),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("one tap a turn, and // q += 2 in a comment", file="wrong_comment.cu", status="budget"),
+    wrong("one tap a turn, unrolled by #pragma", file="wrong_pragma.cu", status="budget"),
     wrong(
         "more loads",
-        "loads per output and tap",
         ("cell[q] * tap[q] + cell[q + 1]", "cell[q] * tap[q] + 0 * cell[0] + cell[q + 1]"),
         ("int q = 0;", "int q = 0; sum += 0 * tap[K - 1];"),
         status="budget",
     ),
-    wrong("a loop that never ends", "reached its time limit", ("q += 2", "q += 0"), status="time"),
-    wrong("nothing is written", "nothing is written", ("    y[((b", "    if (K < 0) y[((b")),
+    wrong("a loop that never ends", ("q += 2", "q += 0"), status="time"),
+    wrong("nothing is written", ("    y[((b", "    if (K < 0) y[((b")),
 )
