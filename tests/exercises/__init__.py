@@ -3,6 +3,7 @@
 text_of(one, answer)     the text of an answer: a file here or of the exercise, with edits
 right(one), wrong(one)   the answers of an exercise
 edited(one, *edits)      the solution with edits
+is_right(one, text)      whether the results of an answer are right
 """
 
 from __future__ import annotations
@@ -11,7 +12,11 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+from helpers import kernel_cells
 from helpers.exercises.content.puzzles import Puzzle
+from helpers.exercises.judge import outcome
+from helpers.exercises.judge.base import NOTEBOOK_SEED
+from helpers.exercises.judge.exercise import Exercise
 from tests.exercises import answers
 from tests.exercises.answers import Answer
 
@@ -43,6 +48,20 @@ def text_of(one: Any, answer: Answer) -> str:
 def edited(one: Any, *edits: answers.Edit) -> str:
     """Return the solution with edits, each of a text that stands in it once."""
     return text_of(one, answers.right("edited", "solution.cu", *edits))
+
+
+def is_right(one: Exercise, text: str) -> bool:
+    """Return whether the results of an answer are right in all cases, the smallest first, whatever
+    its budgets. That takes a part of the time of a verdict with its counters, hint and story.
+
+    Raises DoesNotCompile.
+    """
+    cell = kernel_cells.parse(text)
+    for case in sorted(one.fitted(cell, NOTEBOOK_SEED), key=lambda case: case.count):
+        (seen,) = outcome.checked(cell, [case], limit_s=one.limit_s, each=True)
+        if seen.stopped or not one.is_right(case, seen.arrays):
+            return False
+    return True
 
 
 def words(text: object) -> str:
