@@ -47,7 +47,7 @@ def text_of(one: Any, answer: Answer) -> str:
 
 def edited(one: Any, *edits: answers.Edit) -> str:
     """Return the solution with edits, each of a text that stands in it once."""
-    return text_of(one, answers.right("edited", "solution.cu", *edits))
+    return text_of(one, answers.right("edited", *edits))
 
 
 def is_right(one: Exercise, text: str) -> bool:

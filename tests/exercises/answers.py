@@ -27,7 +27,7 @@ class Answer:
         return mutants.edited(text_of(self.file), self.edits)
 
 
-def right(what: str, file: str = "solution.cu", *edits: Edit) -> Answer:
+def right(what: str, *edits: Edit, file: str = "solution.cu") -> Answer:
     """An answer that must pass."""
     return Answer(what, file, edits, "pass")
 
@@ -37,9 +37,9 @@ def wrong(what: str, *edits: Edit, file: str = "solution.cu", status: str = "wro
     return Answer(what, file, edits, status)
 
 
-def right_python(what: str, file: str = "solution.py", *edits: Edit) -> Answer:
+def right_python(what: str, *edits: Edit, file: str = "solution.py") -> Answer:
     """An answer in Python that must pass."""
-    return right(what, file, *edits)
+    return right(what, *edits, file=file)
 
 
 def wrong_python(

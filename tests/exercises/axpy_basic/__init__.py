@@ -1,7 +1,5 @@
 """Answers to axpy_basic, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 INDEX = "blockIdx.x * blockDim.x + threadIdx.x"
@@ -10,14 +8,9 @@ RIGHT = (
     right("the index and a guard"),
     right(
         "threads without an element leave at once",
-        "solution.cu",
         ("    if (i < n) {\n", "    if (i >= n) return;\n    {\n"),
     ),
-    right(
-        "the sum in another order",
-        "solution.cu",
-        (INDEX, "threadIdx.x + blockDim.x * blockIdx.x"),
-    ),
+    right("the sum in another order", (INDEX, "threadIdx.x + blockDim.x * blockIdx.x")),
 )
 
 

@@ -1,13 +1,11 @@
 """Answers to axpy_two, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("a block's two halves"),
-    right("the grid's two halves", "right_grid_stride.cu"),
-    right("float2", "right_float2.cu"),
+    right("the grid's two halves", file="right_grid_stride.cu"),
+    right("float2", file="right_float2.cu"),
 )
 
 

@@ -1,14 +1,12 @@
 """Answers to block_histograms, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("one histogram"),
-    right("four cells in one load", "right_vectors.cu"),
-    right("a histogram of each warp", "right_copies.cu"),
-    right("two counters in a word", "right_two_counters.cu"),
+    right("four cells in one load", file="right_vectors.cu"),
+    right("a histogram of each warp", file="right_copies.cu"),
+    right("two counters in a word", file="right_two_counters.cu"),
 )
 
 

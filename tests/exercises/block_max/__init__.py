@@ -1,16 +1,13 @@
 """Answers to block_max, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("halves in shared memory"),
-    right("candidates in registers", "right_first.cu"),
-    right("shuffles in each warp, then among the warps", "right_warps.cu"),
+    right("candidates in registers", file="right_first.cu"),
+    right("shuffles in each warp, then among the warps", file="right_warps.cu"),
     right(
         "half of the threads begin with two numbers",
-        "solution.cu",
         (
             "    s[t] = i < n ? N[i] : -INFINITY;\n",
             "    if (t < 128) {\n"
@@ -20,7 +17,7 @@ RIGHT = (
         ),
         ("half = 128", "half = 64"),
     ),
-    right("all lanes of a warp store its maximum", "right_one_value.cu"),
+    right("all lanes of a warp store its maximum", file="right_one_value.cu"),
 )
 
 

@@ -1,12 +1,10 @@
 """Answers to block_program, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right_python, wrong_python
 
 RIGHT = (
     right_python("a range and a mask"),
-    right_python("places by a loop", "right_loop.py"),
+    right_python("places by a loop", file="right_loop.py"),
 )
 
 

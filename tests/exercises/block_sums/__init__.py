@@ -1,7 +1,5 @@
 """Answers to block_sums, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 LAST = """    for (int stride = 16; t < 32 && stride >= 1; stride /= 2) {
@@ -27,10 +25,9 @@ BY_FOUR = """    for (int left = 8; t < 32 && left >= 2; left /= 4) {
 
 RIGHT = (
     right("half of the lanes add, then __syncwarp()"),
-    right("read, wait, write, wait", "right_read_first.cu"),
+    right("read, wait, write, wait", file="right_read_first.cu"),
     right(
         "only the lanes that add wait, named by their mask",
-        "solution.cu",
         (
             "if (t < stride) s[t] += s[t + stride];\n        __syncwarp();",
             "if (t < stride) {\n            s[t] += s[t + stride];\n"
@@ -39,13 +36,12 @@ RIGHT = (
     ),
     right(
         "the other warps leave",
-        "solution.cu",
         ("t < 32 && ", ""),
         ("    for (int stride = 16;", "    if (t >= 32) return;\n    for (int stride = 16;"),
     ),
-    right("four numbers a step", "solution.cu", (LAST, BY_FOUR)),
-    right("shuffles within the last warp", "right_shuffles.cu"),
-    right("shuffles in every warp", "right_two_levels.cu"),
+    right("four numbers a step", (LAST, BY_FOUR)),
+    right("shuffles within the last warp", file="right_shuffles.cu"),
+    right("shuffles in every warp", file="right_two_levels.cu"),
 )
 
 

@@ -1,12 +1,10 @@
 """Answers to choose_tool, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right_python, wrong_python
 
 RIGHT = (
     right_python("a minimum by a pair"),
-    right_python("sorted, and the first that is fast enough", "right_sorted.py"),
+    right_python("sorted, and the first that is fast enough", file="right_sorted.py"),
 )
 
 

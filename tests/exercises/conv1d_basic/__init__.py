@@ -1,22 +1,18 @@
 """Answers to conv1d_basic, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
-    right("neighbours by shuffles", "right_shuffles.cu"),
-    right("a tile", "right_tile.cu"),
+    right("neighbours by shuffles", file="right_shuffles.cu"),
+    right("a tile", file="right_tile.cu"),
     right("a loop with a test"),
-    right("three tests, one after the other", "right_three_tests.cu"),
+    right("three tests, one after the other", file="right_three_tests.cu"),
     right(
         "threads without an output leave at once",
-        "solution.cu",
         ("    if (i < n) {\n", "    if (i >= n) return;\n    {\n"),
     ),
     right(
         "a conditional expression for a ghost",
-        "solution.cu",
         ("            if (cell >= 0 && cell < n) {\n", "            {\n"),
         ("sum += N[cell] * filter[j]", "sum += cell < 0 || cell >= n ? 0 : N[cell] * filter[j]"),
     ),

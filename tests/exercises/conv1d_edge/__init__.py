@@ -1,14 +1,12 @@
 """Answers to conv1d_edge, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
-    right("a tile", "right_tile.cu"),
+    right("a tile", file="right_tile.cu"),
     right("clamp by min and max"),
-    right("clamp by conditional expressions", "right_conditional.cu"),
-    right("the middle first, then both neighbours", "right_unrolled.cu"),
+    right("clamp by conditional expressions", file="right_conditional.cu"),
+    right("the middle first, then both neighbours", file="right_unrolled.cu"),
 )
 
 

@@ -1,14 +1,12 @@
 """Answers to conv1d_symmetric, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
-    right("a tile of cells", "right_tile.cu"),
+    right("a tile of cells", file="right_tile.cu"),
     right("pairs, then the middle"),
-    right("counted by distance from the middle", "right_distance.cu"),
-    right("three weights in registers, five products", "right_registers.cu"),
+    right("counted by distance from the middle", file="right_distance.cu"),
+    right("three weights in registers, five products", file="right_registers.cu"),
 )
 
 

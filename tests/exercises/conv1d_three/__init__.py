@@ -1,13 +1,11 @@
 """Answers to conv1d_three, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("cells outside, outputs inside"),
-    right("a window that moves through registers", "right_window.cu"),
-    right("pointers into the tile", "right_pointer.cu"),
+    right("a window that moves through registers", file="right_window.cu"),
+    right("pointers into the tile", file="right_pointer.cu"),
 )
 
 

@@ -1,29 +1,22 @@
 """Answers to conv1d_tiled_steps, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 END = "s < TILE_WIDTH + 2 * RADIUS; s"
 CELL = "tile[threadIdx.x + j] * filter[j]"
 
 RIGHT = (
-    right("zeros first, then the cells", "right_zeros_first.cu"),
+    right("zeros first, then the cells", file="right_zeros_first.cu"),
     right("a loop over the tile"),
-    right("two statements", "right_two_statements.cu"),
+    right("two statements", file="right_two_statements.cu"),
     right(
         "two neighbours a thread",
-        "solution.cu",
         (
             f"int s = threadIdx.x; {END} += TILE_WIDTH",
             f"int s = 2 * threadIdx.x; {END} += s % 2 ? 2 * TILE_WIDTH - 1 : 1",
         ),
     ),
-    right(
-        "the place in another order",
-        "solution.cu",
-        (CELL, "filter[j] * *(tile + j + threadIdx.x)"),
-    ),
+    right("the place in another order", (CELL, "filter[j] * *(tile + j + threadIdx.x)")),
 )
 
 

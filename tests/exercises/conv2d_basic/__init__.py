@@ -1,12 +1,10 @@
 """Answers to conv2d_basic, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("three loops"),
-    right("pointers to channels, and threads without an output leave", "right_pointers.cu"),
+    right("pointers to channels, and threads without an output leave", file="right_pointers.cu"),
 )
 
 WRONG = (

@@ -1,7 +1,5 @@
 """Answers to conv2d_channels_tree, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 BARRIER = "        __syncthreads();\n"
@@ -11,7 +9,6 @@ RIGHT = (
     right("both loops"),
     right(
         "the sum stays in a register",
-        "solution.cu",
         (
             "if (z < half) partial[z][mine] += partial[z + half][mine];",
             "if (z < half) partial[z][mine] = sum += partial[z + half][mine];",
@@ -19,7 +16,6 @@ RIGHT = (
     ),
     right(
         "neighbours first",
-        "solution.cu",
         (
             "for (int half = CHANNEL_THREADS / 2; half > 0; half /= 2) {",
             "for (int half = 1; half < CHANNEL_THREADS; half *= 2) {",

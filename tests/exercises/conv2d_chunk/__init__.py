@@ -1,13 +1,11 @@
 """Answers to conv2d_chunk, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("the sum starts from y"),
-    right("the sum is added at the end", "right_added.cu"),
-    right("pointers", "right_pointers.cu"),
+    right("the sum is added at the end", file="right_added.cu"),
+    right("pointers", file="right_pointers.cu"),
 )
 
 

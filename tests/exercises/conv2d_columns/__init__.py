@@ -1,13 +1,11 @@
 """Answers to conv2d_columns, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("eight cells, pairs of neighbours"),
-    right("pairs that move on", "right_moving.cu"),
-    right("__hmul2 and __hadd2", "right_mul_add.cu"),
+    right("pairs that move on", file="right_moving.cu"),
+    right("__hmul2 and __hadd2", file="right_mul_add.cu"),
 )
 
 

@@ -1,7 +1,5 @@
 """Answers to conv2d_constant, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 INDEX = "* filter[((m * C + c) * K + p) * K + q];"
@@ -10,7 +8,6 @@ RIGHT = (
     right("an index from four numbers"),
     right(
         "a pointer to the map's weights",
-        "solution.cu",
         (INDEX, "* (filter + m * C * K * K)[c * K * K + p * K + q];"),
     ),
 )

@@ -1,7 +1,5 @@
 """Answers to conv2d_half, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 CELL = "image[(c * H + h + p) * W + w + q]"
@@ -10,10 +8,9 @@ ADD = "sum += __half2float(cell) * __half2float(tap);"
 
 RIGHT = (
     right("ours"),
-    right("by conversion", "solution.cu", (ADD, "sum += float(cell) * float(tap);")),
+    right("by conversion", (ADD, "sum += float(cell) * float(tap);")),
     right(
         "indices that multiply out, fmaf",
-        "solution.cu",
         (CELL, "image[c * H * W + (h + p) * W + (w + q)]"),
         (ADD, "sum = fmaf(__half2float(tap), __half2float(cell), sum);"),
     ),

@@ -1,14 +1,11 @@
 """Answers to conv2d_implicit_gemm, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("as we wrote it"),
     right(
         "p from what is left of c",
-        "solution.cu",
         ("i_x % (K * K) / K", "(i_x - c * K * K) / K"),
         ("col % out_w;", "col - h * out_w;"),
     ),

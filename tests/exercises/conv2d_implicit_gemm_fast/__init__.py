@@ -1,14 +1,11 @@
 """Answers to conv2d_implicit_gemm_fast, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("as we wrote it"),
     right(
         "h and w before the loop",
-        "solution.cu",
         (
             "corner = image + col / out_w * W + col % out_w",
             "corner = &image[col / out_w * W + col % out_w]",

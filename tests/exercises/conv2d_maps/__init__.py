@@ -1,21 +1,18 @@
 """Answers to conv2d_maps, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("x for columns, y for maps"),
     right(
         "a number of the thread, divided",
-        "solution.cu",
         ("threadIdx.y;", "(threadIdx.x + 16 * threadIdx.y) / 16;"),
         (
             "blockIdx.x * 16 + threadIdx.x",
             "blockIdx.x * 16 + (threadIdx.x + 16 * threadIdx.y) % 16",
         ),
     ),
-    right("pointers", "right_pointers.cu"),
+    right("pointers", file="right_pointers.cu"),
 )
 
 

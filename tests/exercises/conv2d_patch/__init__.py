@@ -1,23 +1,20 @@
 """Answers to conv2d_patch, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 CELL = "h + r < H && w + i < W ? x[(h + r) * W + w + i] : 0.0f"
 PRODUCT = "sum[o][i] += cell[i + q] * filter[(m * 7 + r - o) * 7 + q];"
 
 RIGHT = (
-    right("all eight rows first", "right_eight_rows.cu"),
-    right("from the lowest row up", "solution.cu", ("r = 0; r < 8; ++r", "r = 7; r >= 0; --r")),
+    right("all eight rows first", file="right_eight_rows.cu"),
+    right("from the lowest row up", ("r = 0; r < 8; ++r", "r = 7; r >= 0; --r")),
     right(
         "the last cells again, outside of the image",
-        "solution.cu",
         (CELL, "x[min(h + r, H - 1) * W + min(w + i, W - 1)]"),
     ),
     right("eight rows, two rows of sums"),
-    right("two conditions", "right_conditions.cu"),
-    right("the lower row one turn later", "right_later.cu"),
+    right("two conditions", file="right_conditions.cu"),
+    right("the lower row one turn later", file="right_later.cu"),
 )
 
 

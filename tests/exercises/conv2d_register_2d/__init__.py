@@ -1,7 +1,5 @@
 """Answers to conv2d_register_2d, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 FILL = "cell[h][i] = tile[row + h + p][column + i];"
@@ -10,10 +8,9 @@ WEIGHT = "weight = filter[c][p][q][map + m];"
 
 RIGHT = (
     right("cells first, then weight by weight"),
-    right("map by map, and the weights by a pointer", "right_maps_outside.cu"),
+    right("map by map, and the weights by a pointer", file="right_maps_outside.cu"),
     right(
         "fused multiply-adds, said so",
-        "solution.cu",
         (ADD, "sum[m][h][w] = fmaf(weight, cell[h][q + w], sum[m][h][w]);"),
     ),
 )

@@ -1,13 +1,11 @@
 """Answers to conv2d_same, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("outside is skipped"),
-    right("loops over what lies inside", "right_bounds.cu"),
-    right("a choice between the cell and 0", "right_choice.cu"),
+    right("loops over what lies inside", file="right_bounds.cu"),
+    right("a choice between the cell and 0", file="right_choice.cu"),
 )
 
 

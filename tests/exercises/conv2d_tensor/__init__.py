@@ -1,7 +1,5 @@
 """Answers to conv2d_tensor, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 CELL = "cells[i] = term < TERMS ? corner[offset] : __half(0.0f);"
@@ -9,10 +7,9 @@ OFFSET = "(c * HEIGHT + p) * WIDTH + q;"
 
 RIGHT = (
     right("ours"),
-    right("a pitch without conflicts", "solution.cu", ("PITCH = 16; ", "PITCH = 24; ")),
+    right("a pitch without conflicts", ("PITCH = 16; ", "PITCH = 24; ")),
     right(
         "rows counted through, zeros first",
-        "solution.cu",
         ("const int p = term % (K * K) / K;", "const int p = term / K - c * K;"),
         ("(c * HEIGHT + p) * WIDTH + q;", "c * HEIGHT * WIDTH + p * WIDTH + q;"),
         (CELL, "cells[i] = __half(0.0f); if (term < TERMS) cells[i] = corner[offset];"),

@@ -1,7 +1,5 @@
 """Answers to conv2d_tiled, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 BEFORE = "        __syncthreads();   // outputs read cells that other threads loaded\n"
@@ -24,30 +22,22 @@ STORE = """
 
 RIGHT = (
     right("two loops"),
-    right(
-        "the second barrier first",
-        "solution.cu",
-        (LOADS, "        __syncthreads();\n" + LOADS),
-        (AFTER, ""),
-    ),
+    right("the second barrier first", (LOADS, "        __syncthreads();\n" + LOADS), (AFTER, "")),
     right(
         "a barrier of cooperative groups",
-        "solution.cu",
         ("#define SPAN", "#include <cooperative_groups.h>\n#define SPAN"),
         (BEFORE, "        cooperative_groups::this_thread_block().sync();\n"),
     ),
     right(
         "down from the last cell",
-        "solution.cu",
         (f"r = threadIdx.y; {ROWS}", "r = SPAN - 1 - threadIdx.y; r >= 0; r -= TILE_WIDTH"),
         (f"s = threadIdx.x; {COLUMNS}", "s = SPAN - 1 - threadIdx.x; s >= 0; s -= TILE_WIDTH"),
         ("tile[r][s] = c", "if (top + r < H && left + s < W) tile[r][s] = c"),
     ),
-    right("256 threads along the cells of the tile", "right_one_loop.cu"),
-    right("a wider pitch", "solution.cu", ("-DPITCH=22", "-DPITCH=48")),
+    right("256 threads along the cells of the tile", file="right_one_loop.cu"),
+    right("a wider pitch", ("-DPITCH=22", "-DPITCH=48")),
     right(
         "a row for each warp",
-        "solution.cu",
         (f"int r = threadIdx.y; {ROWS}", f"int r = {WARP}; {ROWS.replace('TILE_WIDTH', '8')}"),
         (
             f"int s = threadIdx.x; {COLUMNS}",

@@ -1,7 +1,5 @@
 """Answers to conv2d_tiled_maps, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 CELL = "tile[threadIdx.y + p][threadIdx.x + q]"
@@ -9,16 +7,13 @@ CELL = "tile[threadIdx.y + p][threadIdx.x + q]"
 MAP = "const int m = min(first + o, M - 1);   // past the last map: its sum again"
 
 RIGHT = (
-    right(
-        "until the last map", "solution.cu", (MAP, "const int m = first + o; if (m >= M) break;")
-    ),
+    right("until the last map", (MAP, "const int m = first + o; if (m >= M) break;")),
     right(
         "from the last map down",
-        "solution.cu",
         ("int o = 0; o < MAPS; ++o) {", "int o = MAPS - 1; o >= 0; --o) {"),
     ),
     right("a cell and a loop over the maps"),
-    right("the weights first, and a return after the last barrier", "right_weights_first.cu"),
+    right("the weights first, and a return after the last barrier", file="right_weights_first.cu"),
 )
 
 WRONG = (

@@ -1,7 +1,5 @@
 """Answers to conv2d_two, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 LOADS = """    for (int r = threadIdx.y; r < 22; r += 8)
@@ -20,11 +18,11 @@ TWICE = TWICE.replace("        tile[r][s] = cell;\n", "")
 CELL = "x[(top + r) * W + left + s]"
 
 RIGHT = (
-    right("one loop over the tile", "solution.cu", (LOADS, CELLS)),
-    right("columns, one cell behind the other", "right_columns.cu"),
+    right("one loop over the tile", (LOADS, CELLS)),
+    right("columns, one cell behind the other", file="right_columns.cu"),
     right("eight rows, two sums"),
-    right("a row in registers", "right_rows.cu"),
-    right("a pitch of 40", "solution.cu", ("PITCH=24", "PITCH=40")),
+    right("a row in registers", file="right_rows.cu"),
+    right("a pitch of 40", ("PITCH=24", "PITCH=40")),
 )
 
 

@@ -1,7 +1,5 @@
 """Answers to conv2d_unrolled, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 ROWS = """            #pragma unroll
@@ -14,8 +12,8 @@ SUM = "sum += cell[p * W + q] * tap[p * FILTER_WIDTH + q];"
 
 RIGHT = (
     right("two loops, unrolled"),
-    right("pointers that move, and one loop over all taps", "right_one_loop.cu"),
-    right("constants, without the pragmas", "right_no_pragma.cu"),
+    right("pointers that move, and one loop over all taps", file="right_one_loop.cu"),
+    right("constants, without the pragmas", file="right_no_pragma.cu"),
 )
 
 WRONG = (

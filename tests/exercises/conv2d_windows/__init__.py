@@ -1,7 +1,5 @@
 """Answers to conv2d_windows, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 WINDOW = "column / ACROSS * 2 * ROW + column % ACROSS + q;"
@@ -12,13 +10,11 @@ RIGHT = (
     right("ours"),
     right(
         "row and column named",
-        "solution.cu",
         (f"const int window = {WINDOW}",
          "const int r = column / ACROSS, c = column - r * ACROSS, window = (2 * r) * ROW + c + q;"),
         ("const int n = 2 * step;", "const int n = step + step, c = n / K;"),
-        (LOW, "c * PLANE + (n - c * K + row) * ROW;"),
-    ),
-    right("registers by shifts", "solution.cu", (PAIR, "first + (q << 1 | i & 1);"),
+        (LOW, "c * PLANE + (n - c * K + row) * ROW;")),
+    right("registers by shifts", (PAIR, "first + (q << 1 | i & 1);"),
           (MAP, "g | (i & 2) << 2;")),
 )  # fmt: skip
 

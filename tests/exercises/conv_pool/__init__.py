@@ -1,12 +1,10 @@
 """Answers to conv_pool, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("the loops of lab 107"),
-    right("pointers, and a guard in place of continue", "right_pointers.cu"),
+    right("pointers, and a guard in place of continue", file="right_pointers.cu"),
 )
 
 

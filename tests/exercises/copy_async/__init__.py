@@ -20,17 +20,15 @@ def behind(wait: str) -> tuple[tuple[str, str], tuple[str, str]]:
 RIGHT = (
     right("ours"),
     right(  # a tile behind the last one has no vectors
-        "no question for a next tile", "solution.cu", ("if (start + stride < outputs) {", "{")
+        "no question for a next tile", ("if (start + stride < outputs) {", "{")
     ),
-    right("the next copy behind the barrier", "solution.cu", *behind("WAIT_BUT(0)")),
+    right("the next copy behind the barrier", *behind("WAIT_BUT(0)")),
     right(
         "everything is waited for, then the next copy",
-        "solution.cu",
         *behind('asm volatile("cp.async.wait_all;" ::: "memory")'),
     ),
     right(
         "a wait of its own for the last tile",
-        "solution.cu",
         (
             NEXT + WAITS,
             "        if (start + stride < outputs) {\n"

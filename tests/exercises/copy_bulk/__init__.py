@@ -1,7 +1,5 @@
 """Answers to copy_bulk, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 BYTES = "16 * min(VECTORS, (n - start) / 4)"
@@ -13,16 +11,10 @@ WAIT = "        wait(&arrived[current], turn / 2 % 2);\n"
 
 RIGHT = (
     right("ours"),
-    right("the next copy behind the wait", "solution.cu", (NEXT, ""), (WAIT, WAIT + NEXT)),
-    right(
-        "bits",
-        "solution.cu",
-        (BYTES, "min(4 * VECTORS, n - start) << 2"),
-        ("turn / 2 % 2", "(turn & 2) >> 1"),
-    ),
+    right("the next copy behind the wait", (NEXT, ""), (WAIT, WAIT + NEXT)),
+    right("bits", (BYTES, "min(4 * VECTORS, n - start) << 2"), ("turn / 2 % 2", "(turn & 2) >> 1")),
     right(
         "the last thread starts the copies",
-        "solution.cu",
         (
             "threadIdx.x == 0 && start + stride < outputs",
             "threadIdx.x == THREADS - 1 && start + stride < outputs",
@@ -30,7 +22,6 @@ RIGHT = (
     ),
     right(
         "waited for, and then started behind the barrier",
-        "solution.cu",
         (
             "        if (threadIdx.x == 0 && start + stride < outputs) {\n"
             "            start_copy(tiles[current ^ 1], N, start + stride, n, "

@@ -1,14 +1,12 @@
 """Answers to cost, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right_python, wrong_python
 
 RIGHT = (
     right_python("requests"),
-    right_python("requests and wavefronts", "right_wavefronts.py"),
-    right_python("instructions", "right_instructions.py"),
-    right_python("lanes launched, by the shape alone", "right_lanes.py"),
+    right_python("requests and wavefronts", file="right_wavefronts.py"),
+    right_python("instructions", file="right_instructions.py"),
+    right_python("lanes launched, by the shape alone", file="right_lanes.py"),
 )
 
 

@@ -1,16 +1,14 @@
 """Answers to deal_cells, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 BARRIER = "    __syncthreads();\n"
 
 RIGHT = (
-    right("copied to a barrier of <cuda/barrier>", "right_barrier.cu"),
+    right("copied to a barrier of <cuda/barrier>", file="right_barrier.cu"),
     right("filled and read"),
-    right("filled from the other end, by pointers", "right_pointers.cu"),
-    right("an unsigned index", "solution.cu", ("[(step * t) %", "[(unsigned)(step * t) %")),
+    right("filled from the other end, by pointers", file="right_pointers.cu"),
+    right("an unsigned index", ("[(step * t) %", "[(unsigned)(step * t) %")),
 )
 
 

@@ -1,14 +1,12 @@
 """Answers to fft_back, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("spans up, the conjugate"),
-    right("divided and taken modulo", "right_modulo.cu"),
-    right("the twiddle conjugated first", "right_conjugate.cu"),
-    right("two stages at a time", "right_two_stages.cu"),
+    right("divided and taken modulo", file="right_modulo.cu"),
+    right("the twiddle conjugated first", file="right_conjugate.cu"),
+    right("two stages at a time", file="right_two_stages.cu"),
 )
 
 

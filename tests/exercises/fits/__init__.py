@@ -1,14 +1,12 @@
 """Answers to fits, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import broken_python, right_python, wrong_python
 
 LAST = "    return 16 <= columns * rows * maps <= 72 and useful >= 0.8"
 
 RIGHT = (
     right_python("one rule after the other"),
-    right_python("all rules in a list", "right_all.py"),
+    right_python("all rules in a list", file="right_all.py"),
 )
 
 WRONG = (

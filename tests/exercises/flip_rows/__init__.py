@@ -1,12 +1,10 @@
 """Answers to flip_rows, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("named by the input"),
-    right("named by the output", "right_gather.cu"),
+    right("named by the output", file="right_gather.cu"),
 )
 
 

@@ -1,7 +1,5 @@
 """Answers to gemm_column, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 LOOP = "sum[r] += tile_a[patch + r][i] * x;"
@@ -9,7 +7,6 @@ RIGHT = (
     right("the cell of X in a register"),
     right(
         "the rows outside, the steps inside, cells of X in an array",
-        "solution.cu",
         (
             "        for (int i = 0; i < DEPTH; ++i) {\n"
             "            const float x = tile_x[i][column];\n"

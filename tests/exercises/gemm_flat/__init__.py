@@ -1,13 +1,11 @@
 """Answers to gemm_flat, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("a loop over rows"),
-    right("threads counted through", "right_counted.cu"),
-    right("four rows, unrolled", "right_unrolled.cu"),
+    right("threads counted through", file="right_counted.cu"),
+    right("four rows, unrolled", file="right_unrolled.cu"),
 )
 
 

@@ -1,14 +1,11 @@
 """Answers to gemm_patch, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("8 and 8 cells, each with each"),
     right(
         "a row of the patch at a time",
-        "solution.cu",
         ("                a[p] = tile_a[ty + p * ACROSS][i];\n", ""),
         (
             "            for (int r = 0; r < PATCH; ++r) {\n"

@@ -1,13 +1,11 @@
 """Answers to gradient_sum, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import broken_python, right_python, wrong_python
 
 RIGHT = (
     right_python("events, one after another"),
-    right_python("a ring of whole vectors", "right_chain.py"),
-    right_python("events of streams", "right_events.py"),
+    right_python("a ring of whole vectors", file="right_chain.py"),
+    right_python("events of streams", file="right_events.py"),
 )
 
 

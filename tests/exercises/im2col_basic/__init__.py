@@ -1,7 +1,5 @@
 """Answers to im2col_basic, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 STORE = "rows[(p * K + q) * out_h * out_w + pixel]"
@@ -30,8 +28,8 @@ POINTERS = """    const float* in = channel + pixel / out_w * W + pixel % out_w;
 
 RIGHT = (
     right("two loops"),
-    right("pointers that go on", "solution.cu", (QUOTIENTS + LOOPS, POINTERS)),
-    right("one loop over the filter cells", "right_one_loop.cu"),
+    right("pointers that go on", (QUOTIENTS + LOOPS, POINTERS)),
+    right("one loop over the filter cells", file="right_one_loop.cu"),
 )
 
 WRONG = (

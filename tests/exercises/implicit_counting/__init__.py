@@ -1,13 +1,11 @@
 """Answers to implicit_counting, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("counted with carries"),
-    right("carries at the end of a step", "right_at_end.cu"),
-    right("one by one, sixteen times", "right_one_by_one.cu"),
+    right("carries at the end of a step", file="right_at_end.cu"),
+    right("one by one, sixteen times", file="right_one_by_one.cu"),
 )
 
 

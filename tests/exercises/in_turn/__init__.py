@@ -1,7 +1,5 @@
 """Answers to in_turn, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import broken_python, right_python, wrong_python
 
 STREAM = "streams[piece % pipe.buffers]"
@@ -9,8 +7,8 @@ COPY_BACK = "        pipe.d2h(piece, stream)\n"
 
 RIGHT = (
     right_python("a piece to its end"),
-    right_python("all copies in of a group first", "right_groups.py"),
-    right_python("a stream for each engine", "right_engines.py"),
+    right_python("all copies in of a group first", file="right_groups.py"),
+    right_python("a stream for each engine", file="right_engines.py"),
 )
 
 WRONG = (

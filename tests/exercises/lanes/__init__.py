@@ -1,7 +1,5 @@
 """Answers to lanes, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import broken_python, right_python, wrong_python
 
 WARPS = "    warps = -(-width * width // 32)  # of a block"
@@ -9,11 +7,9 @@ LAST = "    return 32 * warps * tiles"
 
 RIGHT = (
     right_python("warps of a block"),
-    right_python("tile by tile", "right_tiles.py"),
+    right_python("tile by tile", file="right_tiles.py"),
     right_python(
-        "a whole number as a float",
-        "solution.py",
-        ("return 32 * warps * tiles", "return 32.0 * warps * tiles"),
+        "a whole number as a float", ("return 32 * warps * tiles", "return 32.0 * warps * tiles")
     ),
 )
 

@@ -1,15 +1,13 @@
 """Answers to loops_swapped, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right_python, wrong_python
 
 RIGHT = (
     right_python("conditional expressions"),
-    right_python("std::max and std::min", "right_max.py"),
-    right_python("pointers", "right_pointers.py"),
-    right_python("the middle tap first", "right_middle_first.py"),
-    right_python("the last tap first", "right_last_tap_first.py"),
+    right_python("std::max and std::min", file="right_max.py"),
+    right_python("pointers", file="right_pointers.py"),
+    right_python("the middle tap first", file="right_middle_first.py"),
+    right_python("the last tap first", file="right_last_tap_first.py"),
 )
 
 

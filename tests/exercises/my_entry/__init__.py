@@ -1,12 +1,10 @@
 """Answers to entry, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("a tile, three columns, four maps"),
-    right("registers without a tile", "right_register.cu"),
+    right("registers without a tile", file="right_register.cu"),
 )
 
 

@@ -1,7 +1,5 @@
 """Answers to one_ldmatrix, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 ROW_OF_A, ROW_OF_B = "&a_rows[lane % 16][lane / 16];", "&b_rows[lane % 16];"
@@ -9,10 +7,9 @@ COPY = "a_rows[lane / 2][lane % 2] = reinterpret_cast<const Eight*>(A)[lane];"
 
 RIGHT = (
     right("ours"),
-    right("a pitch without conflicts", "solution.cu", ("-DPITCH=2", "-DPITCH=3")),
+    right("a pitch without conflicts", ("-DPITCH=2", "-DPITCH=3")),
     right(
         "rows by squares, a barrier of the block",
-        "solution.cu",
         (ROW_OF_A, "&a_rows[lane % 8 + lane / 8 % 2 * 8][lane >> 4];"),
         (ROW_OF_B, "b_rows + (lane & 15);"),
         ("__syncwarp();   //", "__syncthreads();   //"),

@@ -1,21 +1,14 @@
 """Answers to one_mma, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 GROUP, TWO = "group = lane / 4;", "two = lane % 4 * 2;"
 
 RIGHT = (
     right("ours"),
-    right("pointers to the lane's rows and columns", "right_pointers.cu"),
-    right("terms in another order, A by two requests", "right_renamed.cu"),
-    right(
-        "bits for divisions",
-        "solution.cu",
-        (GROUP, "group = lane >> 2;"),
-        (TWO, "two = 2 * (lane & 3);"),
-    ),
+    right("pointers to the lane's rows and columns", file="right_pointers.cu"),
+    right("terms in another order, A by two requests", file="right_renamed.cu"),
+    right("bits for divisions", (GROUP, "group = lane >> 2;"), (TWO, "two = 2 * (lane & 3);")),
 )
 
 WRONG = (

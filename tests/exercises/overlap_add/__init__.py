@@ -1,15 +1,12 @@
 """Answers to overlap_add, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("a loop for each gap, every sum by an atomic"),
-    right("one owner of the sums that no other block has", "right_owner.cu"),
+    right("one owner of the sums that no other block has", file="right_owner.cu"),
     right(
         "two points a thread, by name",
-        "solution.cu",
         (
             "        cells[i] = make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);\n",
             "        cells[i].x = a.x * b.x - a.y * b.y;\n"

@@ -1,12 +1,10 @@
 """Answers to resident_warps, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right_python, wrong_python
 
 RIGHT = (
     right_python("a minimum of four limits"),
-    right_python("one block after another", "right_counting.py"),
+    right_python("one block after another", file="right_counting.py"),
 )
 
 

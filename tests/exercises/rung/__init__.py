@@ -1,13 +1,11 @@
 """Answers to rung, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("a tile and the weights of four maps"),
-    right("eight maps", "solution.cu", ("-DMAPS=4", "-DMAPS=8")),
-    right("by rows, the weights of a place side by side", "right_rows.cu"),
+    right("eight maps", ("-DMAPS=4", "-DMAPS=8")),
+    right("by rows, the weights of a place side by side", file="right_rows.cu"),
 )
 
 

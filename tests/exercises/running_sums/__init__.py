@@ -1,14 +1,12 @@
 """Answers to running_sums, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("read, wait, write, wait"),
-    right("two arrays by turns", "right_two_arrays.cu"),
-    right("shuffles in each warp, then the warps' totals", "right_warps.cu"),
-    right("up a tree, and down again", "right_tree.cu"),
+    right("two arrays by turns", file="right_two_arrays.cu"),
+    right("shuffles in each warp, then the warps' totals", file="right_warps.cu"),
+    right("up a tree, and down again", file="right_tree.cu"),
 )
 
 

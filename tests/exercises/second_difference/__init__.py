@@ -1,12 +1,10 @@
 """Answers to second_difference, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("one thread fills each end"),
-    right("filled in two steps", "right_steps.cu"),
+    right("filled in two steps", file="right_steps.cu"),
 )
 
 

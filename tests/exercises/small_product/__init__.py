@@ -1,13 +1,11 @@
 """Answers to small_product, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("zeros behind, a pitch of 72"),
-    right("a pitch of 88", "solution.cu", ("PITCH = 72", "PITCH = 88")),
-    right("cleared first", "right_cleared.cu"),
+    right("a pitch of 88", ("PITCH = 72", "PITCH = 88")),
+    right("cleared first", file="right_cleared.cu"),
 )
 
 

@@ -1,17 +1,14 @@
 """Answers to split_sum, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("short sums of four steps"),
-    right("short sums of eight steps", "solution.cu", ("SHORT = 4", "SHORT = 8")),
-    right("halves by cutting, and a loop in a loop", "right_cut.cu"),
-    right("small products in a sum of their own", "right_two_sums.cu"),
+    right("short sums of eight steps", ("SHORT = 4", "SHORT = 8")),
+    right("halves by cutting, and a loop in a loop", file="right_cut.cu"),
+    right("small products in a sum of their own", file="right_two_sums.cu"),
     right(
         "hi and lo exchanged throughout",
-        "solution.cu",
         ("split(unsigned& hi, unsigned& lo,", "split(unsigned& lo, unsigned& hi,"),
         ("multiply(sum, a_lo, b_hi);", "multiply(sum, a_hi, b_hi);"),
         (

@@ -1,13 +1,11 @@
 """Answers to squares, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("a variable for the index"),
-    right("a __device__ function", "right_function.cu"),
-    right("a reference to the output", "solution.cu", ("  P[i] =", "  float& p = P[i];\n    p =")),
+    right("a __device__ function", file="right_function.cu"),
+    right("a reference to the output", ("  P[i] =", "  float& p = P[i];\n    p =")),
 )
 
 

@@ -1,13 +1,11 @@
 """Answers to store_rows, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("a tile of 8 x 48"),
-    right("a tile of 8 x 34 without gaps", "right_dense.cu"),
-    right("stores of float4", "right_float4.cu"),
+    right("a tile of 8 x 34 without gaps", file="right_dense.cu"),
+    right("stores of float4", file="right_float4.cu"),
 )
 
 

@@ -1,13 +1,11 @@
 """Answers to stream_order, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import broken_python, right_python, wrong_python
 
 RIGHT = (
     right_python("events by piece"),
-    right_python("a dictionary of pairs", "right_pairs.py"),
-    right_python("lists of events", "right_lists.py"),
+    right_python("a dictionary of pairs", file="right_pairs.py"),
+    right_python("lists of events", file="right_lists.py"),
 )
 
 

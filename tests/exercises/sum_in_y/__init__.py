@@ -1,7 +1,5 @@
 """Answers to sum_in_y, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 PARAMETERS = (
@@ -11,10 +9,9 @@ SUM = "*sum += cell[p * W + q] * tap[p * FILTER_WIDTH + q];"
 
 RIGHT = (
     right("a promise for each array"),
-    right("a sum in a register, and no promise", "right_register.cu"),
+    right("a sum in a register, and no promise", file="right_register.cu"),
     right(
         "a promise for what is written",
-        "solution.cu",
         (PARAMETERS, "    float* __restrict__ y, const float* x, const float* filter,\n"),
     ),
 )

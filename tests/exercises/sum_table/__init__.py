@@ -1,12 +1,10 @@
 """Answers to sum_table, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("an index"),
-    right("a pointer to the row, and a loop along it", "right_pointer.cu"),
+    right("a pointer to the row, and a loop along it", file="right_pointer.cu"),
 )
 
 

@@ -1,14 +1,12 @@
 """Answers to taps_split, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("down, halving"),
-    right("crosswise", "solution.cu", ("__shfl_down_sync", "__shfl_xor_sync")),
-    right("five lines, growing", "right_growing.cu"),
-    right("the last lane stores", "right_up.cu"),
+    right("crosswise", ("__shfl_down_sync", "__shfl_xor_sync")),
+    right("five lines, growing", file="right_growing.cu"),
+    right("the last lane stores", file="right_up.cu"),
 )
 
 

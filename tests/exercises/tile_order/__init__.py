@@ -1,13 +1,11 @@
 """Answers to tile_order, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("bands, with min"),
-    right("the band's number and a remainder", "right_remainder.cu"),
-    right("a function of its own, as in the kernels of the ladder", "right_function.cu"),
+    right("the band's number and a remainder", file="right_remainder.cu"),
+    right("a function of its own, as in the kernels of the ladder", file="right_function.cu"),
 )
 
 WRONG = (

@@ -1,15 +1,12 @@
 """Answers to tile_product, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("one pair of tiles"),
-    right("two pairs by turns, and no zeros", "right_two_buffers.cu"),
+    right("two pairs by turns, and no zeros", file="right_two_buffers.cu"),
     right(
         "tiles as arrays of one axis",
-        "solution.cu",
         ("a[y][k] * b[k][x]", "(&a[0][0])[16 * y + k] * (&b[0][0])[16 * k + x]"),
     ),
 )

@@ -1,7 +1,5 @@
 """Answers to to_half, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 GUARD = "if (i < n / 2) {"
@@ -13,7 +11,6 @@ RIGHT = (
     right("ours"),
     right(
         "a loop by all threads of the grid",
-        "solution.cu",
         (
             GUARD,
             "for (long long k = i; k < n / 2; k += (long long)gridDim.x * blockDim.x) {",
@@ -21,10 +18,9 @@ RIGHT = (
         ("(from)[i]", "(from)[k]"),
         ("(to)[i]", "(to)[k]"),
     ),
-    right("CUDA's function of a float2", "solution.cu", (MADE, "__float22half2_rn(two)")),
+    right("CUDA's function of a float2", (MADE, "__float22half2_rn(two)")),
     right(
         "each half by itself, the guard in cells",
-        "solution.cu",
         (GUARD, "if (2 * i + 1 < n) {"),
         (MADE, "__halves2half2(__float2half(two.x), __float2half_rn(two.y))"),
     ),

@@ -1,12 +1,10 @@
 """Answers to transpose, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("rows of 33 cells"),
-    right("turned while it is filled, rotated rows", "right_turned_store.cu"),
+    right("turned while it is filled, rotated rows", file="right_turned_store.cu"),
 )
 
 

@@ -12,21 +12,21 @@ START = """        if (start + stride < n) {
 """
 
 
-def later(wait: str) -> tuple[str, tuple[str, str], tuple[str, str]]:
+def later(wait: str) -> tuple[tuple[str, str], tuple[str, str]]:
     """The solution with the wait before the next copy is started."""
     waits = WAIT.replace("wait_group 1", wait)
     both = f"{WAIT}        __syncthreads();\n"
-    return "solution.cu", (START, ""), (both, f"{waits}        __syncthreads();\n{START}")
+    return (START, ""), (both, f"{waits}        __syncthreads();\n{START}")
 
 
 RIGHT = (
     right("two buffers, wait_group 1"),
-    right("three buffers, two copies under way", "right_three.cu"),
+    right("three buffers, two copies under way", file="right_three.cu"),
     *(
         right(f"the next copy behind the wait, by {wait}", *later(wait))
         for wait in ("wait_all", "wait_group 0")
     ),
-    right("CUDA's functions for cp.async", "right_pipeline.cu"),
+    right("CUDA's functions for cp.async", file="right_pipeline.cu"),
 )
 
 

@@ -1,7 +1,5 @@
 """Answers to two_cards, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import broken_python, right_python, wrong_python
 
 GIVE = "    cards.streams[0].wait_for_event(cards.give(1, 0))\n"
@@ -9,8 +7,8 @@ PUT = "    cards.streams[1].wait_for_event(cards.put(0, 1))\n"
 
 RIGHT = (
     right_python("three works and two waits"),
-    right_python("events by name", "right_events.py"),
-    right_python("card 1 adds", "right_other.py"),
+    right_python("events by name", file="right_events.py"),
+    right_python("card 1 adds", file="right_other.py"),
 )
 
 WRONG = (

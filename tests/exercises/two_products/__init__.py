@@ -1,13 +1,11 @@
 """Answers to two_products, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("a loop over two steps"),
-    right("two instructions written out", "right_written_out.cu"),
-    right("fragments by ldmatrix", "right_ldmatrix.cu"),
+    right("two instructions written out", file="right_written_out.cu"),
+    right("fragments by ldmatrix", file="right_ldmatrix.cu"),
 )
 
 

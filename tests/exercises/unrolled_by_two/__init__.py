@@ -1,15 +1,13 @@
 """Answers to unrolled_by_two, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("pairs, then the last one"),
-    right("q = q + 2", "solution.cu", ("q += 2", "q = q + 2")),
-    right("the partner under a condition", "right_condition.cu"),
-    right("the odd tap first", "right_odd_first.cu"),
-    right("steps of four and two, two sums", "right_four.cu"),
+    right("q = q + 2", ("q += 2", "q = q + 2")),
+    right("the partner under a condition", file="right_condition.cu"),
+    right("the odd tap first", file="right_odd_first.cu"),
+    right("steps of four and two, two sums", file="right_four.cu"),
 )
 
 

@@ -1,7 +1,5 @@
 """Answers to wgmma_taps, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 A = "descriptor(a_first, 64 * 16, 8 * 16);"
@@ -32,14 +30,12 @@ JOINED = "start | half << 16 | eight << 32;"
 
 RIGHT = (
     right("ours"),
-    right("sums of products", "solution.cu", (JOINED, "start + half * 65536 + (eight << 32);")),
+    right("sums of products", (JOINED, "start + half * 65536 + (eight << 32);")),
     right(
         "addresses by pointers",
-        "solution.cu",
         (A, "descriptor(a_first, sizeof(weights[0][0]), sizeof(Octet[8]));"),
         ("descriptor(b_first + 16 * tap, CELLS", "descriptor((unsigned)__cvta_generic_to_shared("
-         "&cells[0][tap]), CELLS"),
-    ),
+         "&cells[0][tap]), CELLS")),
 )  # fmt: skip
 
 WRONG = (
