@@ -4,6 +4,7 @@ text_of(one, answer)     the text of an answer: a file here or of the exercise, 
 right(one), wrong(one)   the answers of an exercise
 edited(one, *edits)      the solution with edits
 is_right(one, text)      whether the results of an answer are right
+title(value)             what a test of an exercise, or of an answer, is called
 """
 
 from __future__ import annotations
@@ -62,6 +63,11 @@ def is_right(one: Exercise, text: str) -> bool:
         if seen.stopped or not one.is_right(case, seen.arrays):
             return False
     return True
+
+
+def title(value: object) -> str:
+    """Return what a test of an exercise, or of an answer, is called."""
+    return getattr(value, "what", None) or getattr(value, "name", "")
 
 
 def words(text: object) -> str:

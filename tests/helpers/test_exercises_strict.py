@@ -14,7 +14,7 @@ from helpers import exercises
 from helpers.exercises.judge.cases import Case
 from helpers.exercises.judge.exercise import Exercise
 from tests import exercises as answers
-from tests.exercises import edited, is_right, words
+from tests.exercises import edited, is_right, title, words
 
 pytestmark = pytest.mark.long
 
@@ -28,10 +28,6 @@ ONE_ARRAY = ("tile_order",)  # nothing to exchange
 GROWING = [one for one in ALL if one.name not in SMALL + LAYERS]
 WIDTHS = [one for one in ALL if re.search(r"\bint K\)", one.solution)]
 ROUNDED = [one for one in ALL if one.rtol or callable(one.atol) or one.atol]
-
-
-def title(one: Exercise) -> str:
-    return one.name
 
 
 def with_first_line(one: Exercise, line: str) -> str:
