@@ -33,9 +33,8 @@ from .findings import (
     UPDATED,
     Finding,
     finding_of_launch,
-    missing_barrier,
-    missing_between,
 )
+from .joins import missing_barrier, missing_between
 from .race_facts import setter_just_before
 
 _WARNINGS = (

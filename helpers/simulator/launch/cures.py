@@ -13,7 +13,8 @@ from dataclasses import replace
 from functools import cache
 
 from ..compile.toolchain import CompileFailed
-from ..findings.findings import Finding, missing_barrier, needs_barrier
+from ..findings.findings import Finding
+from ..findings.joins import missing_barrier, needs_barrier
 from ..program.module import Kernel
 from ..ptx.waits import Barrier, with_barriers
 from .launch_limits import Extents

@@ -29,7 +29,8 @@ import numpy as np
 from ..findings.byte_counts import with_byte_count
 from ..findings.describe import Scene, describe_finding, describe_unwritten, missed_barriers
 from ..findings.finding_facts import Kind
-from ..findings.findings import Finding, merge_findings, one_a_cause, origin_of, with_warnings
+from ..findings.findings import Finding
+from ..findings.joins import merge_findings, one_a_cause, origin_of, with_warnings
 from ..findings.race_facts import without_consequences, without_idle_races
 from ..machine import arrays, memory
 from ..machine.architecture import HEAP_BYTES

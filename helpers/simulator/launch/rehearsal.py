@@ -19,7 +19,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..findings.findings import Finding, is_never_set, merge_findings
+from ..findings.findings import Finding
+from ..findings.joins import is_never_set, merge_findings
 from .launch_limits import Extents
 
 # Kinds of findings that an access of the optimiser's own can have, or a division: it divides to

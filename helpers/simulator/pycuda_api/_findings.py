@@ -13,7 +13,8 @@ import warnings
 from pathlib import Path
 from types import FrameType
 
-from helpers.simulator.findings.findings import Finding, key_of_memory
+from helpers.simulator.findings.findings import Finding
+from helpers.simulator.findings.joins import key_of_memory
 
 from ._errors import SimulatorWarning
 
