@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from helpers import simulator
 from helpers.simulator.findings.finding_facts import Kind
 from helpers.simulator.findings.findings import LINE, Finding
+from helpers.simulator.findings.words import Cause, Event
 
 # Words are stretches of a formula, of 1 to 30 characters: with hyphens, brackets and letters at
 # their ends and in their middles.
@@ -22,7 +23,12 @@ WORDS = st.lists(WORD, min_size=1, max_size=60).map(" ".join)
 
 def finding(message: str, cause: str = "", text: str = "") -> Finding:
     return Finding(
-        "race", message, "k.cu", 7, (0, 0, 0), (0, 0, 0), cause=cause, source_lines={7: text}
+        "race",
+        Event.WORDED(words=message),
+        "k.cu",
+        7,
+        causes=(Cause.WORDED(words=cause),),
+        source_lines={7: text},
     )
 
 

@@ -8,33 +8,19 @@ import html
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from helpers.tables import LINE
 
+from .words import Cause, Event, Need, Row, Sentence
+
 LONGEST_TEXT, MOST_SOURCE_LINES = 2_000, 50  # of a finding that comes from a file
-# How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
-SHARED_LEFTOVERS = "Shared memory holds leftovers"
-LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
-# How the message ends about a read that no barrier can mend.
-NEVER_SET = "which no thread of the block ever sets"
-# How the causes of races for one element begin, where a barrier cannot help.
-CONTENDED, UPDATED = "Several threads access", "Several threads update"
-# How the cause begins of a pointer that outlives a variable.
-ENDED_BLOCK = "A variable ends with its block { }"
-# How the cause of an index begins that has wrapped.
-OVERFLOWN = "An int ends at 2,147,483,647, and a larger number becomes another one unseen"
-# How the cause of a fault between two `extern __shared__` arrays begins.
-ONE_ADDRESS = "All extern __shared__ arrays start at the same address"
-# What the cause says of two pointers that a launch gives the same array.
-ONE_MEMORY = "are the same memory in this launch"
-# How the cause begins of a race between blocks.
-ANY_ORDER = "Blocks run in any order"
-# What the cause says of a loop that waits for another thread by a plain load.
-PLAIN_WAIT = "which is not volatile: the compiler may load it once"
-# How the message ends about an access and an asynchronous copy in one interval between barriers.
-OVERTAKING = "fills at the same time: no barrier is between the two"
+# What a file has of a finding, beside its source lines and values.
+_STORED = (
+    "kind", "message", "file", "line", "thread", "block", "array", "index", "severity", "cause",
+    "other_line", "count",
+)
 _NO_BREAK = "\x1f"  # stands for a space at which a line must not be broken
 
 
@@ -44,19 +30,19 @@ class Finding:
 
     kind: "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "shuffle", "mask",
     "overlap", "assert", "unwritten", "resources", "leak", "unsynchronised", "wrong-device", "wrong-
-    thread", "fault" or "runaway"; severity: "error" or "warning"; message: one sentence that says
-    what happened; cause: one sentence on the usual cause; line: of `file`, 0 if unknown; thread,
+    thread", "fault" or "runaway"; event: what happened; line: of `file`, 0 if unknown; thread,
     block: (x, y, z); array, index: the element that the thread accessed (index: an int, or one int
-    for each axis; None if there is no element); other_line: the line of the access or barrier that
-    collides with this one; other_thread: whose it is, of the same block, None if that is not
-    known; count: how often the same instruction had this fault; missed_barriers:
-    the lines of the barriers between the accesses of a race that not all threads reach; values: by
-    which index the threads came to the element, a line for each: "reads N[-1]: i - 1 = -1, with
-    i = 0", if the launch was recorded (explain/finding_values.py).
+    for each axis; None if there is no element); severity: "error" or "warning"; causes: the usual
+    one, and what else it explains; other_line: the line of the access or barrier that collides
+    with this one; other_thread: whose it is, of the same block, None if that is not known; count:
+    how often the same instruction had this fault; missed_barriers: the lines of the barriers
+    between the accesses of a race that not all threads reach; values: by which index the threads
+    came to the element, a line for each: "reads N[-1]: i - 1 = -1, with i = 0", if the launch was
+    recorded (explain/finding_values.py).
     """
 
     kind: str
-    message: str
+    event: Sentence
     file: str
     line: int
     thread: tuple[int, int, int] = (0, 0, 0)
@@ -64,13 +50,33 @@ class Finding:
     array: str | None = None
     index: int | tuple[int, ...] | None = None
     severity: str = "error"
-    cause: str = ""
+    causes: tuple[Sentence, ...] = ()
     other_line: int | None = None
     count: int = 1
     source_lines: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
     missed_barriers: tuple[int, ...] = field(default=(), repr=False, compare=False)
     other_thread: tuple[int, int, int] | None = field(default=None, repr=False, compare=False)
     values: Sequence[str] = field(default=(), repr=False, compare=False)
+
+    @property
+    def message(self) -> str:
+        """One sentence that says what happened."""
+        return self.event.words(self)
+
+    @property
+    def cause(self) -> str:
+        """A few sentences on the usual cause, "" where none is known."""
+        return " ".join(one.words(self) for one in self.causes)
+
+    @property
+    def reason(self) -> Row | None:
+        """The row of the first cause, None if there is none."""
+        return self.causes[0].row if self.causes else None
+
+    @property
+    def need(self) -> Need | None:
+        """What the fault lacks, as the event or the cause says; None if it is one of its own."""
+        return self.event.row.need or (self.reason.need if self.reason else None)
 
     def __str__(self) -> str:
         cause = [fold(f"  {self.cause}", 2)] if self.cause else []
@@ -101,11 +107,13 @@ class Finding:
         return block_of_text(str(self), "#c0392b" if self.severity == "error" else "#b9770e")
 
     def to_dict(self) -> dict:
-        values = {**asdict(self), "source_lines": dict(self.source_lines)}
-        # Which serve to join the findings of a launch, and to explain one.
-        del values["missed_barriers"], values["other_thread"]
-        values["values"] = list(self.values)
-        return values
+        """Return what a file keeps of the finding: its words, and the name of its reason."""
+        return {
+            **{name: getattr(self, name) for name in _STORED},
+            "reason": self.reason.name if self.reason else None,
+            "source_lines": dict(self.source_lines),
+            "values": list(self.values),
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Finding:
@@ -114,14 +122,15 @@ class Finding:
         The values may come from anywhere: raises KeyError, TypeError and ValueError for others.
         """
         index, lines = data["index"], list(data["source_lines"].items())[:MOST_SOURCE_LINES]
-        known: dict[str, Any] = {
-            name: _text(data[name]) for name in ("kind", "message", "file", "severity", "cause")
-        }
+        reason = Cause[_text(data["reason"])] if data.get("reason") else Cause.WORDED
+        known: dict[str, Any] = {name: _text(data[name]) for name in ("kind", "file", "severity")}
         for name in ("thread", "block"):
             x, y, z = map(int, data[name])
             known[name] = x, y, z
         return cls(
             **known,
+            event=Sentence(Event.WORDED, told=_text(data["message"])),
+            causes=(Sentence(reason, told=_text(data["cause"])),) if data["cause"] else (),
             line=int(data["line"]),
             array=None if data["array"] is None else _text(data["array"]),
             index=tuple(map(int, index)) if isinstance(index, list | tuple) else _number(index),
@@ -172,7 +181,13 @@ def block_of_text(text: str, colour: str) -> str:
 
 
 def finding_of_launch(
-    kind: str, message: str, cause: str, kernel, line: int = 0, severity: str = "error", **more
+    kind: str,
+    event: str | Sentence,
+    cause: str | Sentence,
+    kernel,
+    line: int = 0,
+    severity: str = "error",
+    **more,
 ) -> Finding:
     """Return a finding about a whole launch. Its place is `line`, or else the line of the
     module.Kernel.
@@ -180,7 +195,11 @@ def finding_of_launch(
     compiled, line = kernel.module.compiled, line or kernel.line
     source = compiled.source.splitlines()
     texts = {line: source[line - 1].strip()} if 0 < line <= len(source) else {}
+    if isinstance(event, str):
+        event = Event.WORDED(words=event)
+    if isinstance(cause, str):
+        cause = Cause.WORDED(words=cause)
     return Finding(
-        kind, message, compiled.file, line, severity=severity, cause=cause, source_lines=texts,
+        kind, event, compiled.file, line, severity=severity, causes=(cause,), source_lines=texts,
         **more,
     )

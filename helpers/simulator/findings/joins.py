@@ -8,24 +8,9 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
-from .findings import (
-    ANY_ORDER,
-    CONTENDED,
-    ENDED_BLOCK,
-    LOCAL_LEFTOVERS,
-    NEVER_SET,
-    ONE_ADDRESS,
-    ONE_MEMORY,
-    OVERFLOWN,
-    OVERTAKING,
-    PLAIN_WAIT,
-    SHARED_LEFTOVERS,
-    UPDATED,
-    Finding,
-)
+from .findings import Finding
+from .words import Cause, Event, Need, Phrase, Sentence
 
-_SAME = "The same holds for"
-_MISSING = "is missing between the"
 _MOST_PAIRS = 8  # of lines that a race names beside its own
 _INDEXED = re.compile(r"\b([A-Za-z_]\w*)\s*\[").findall  # names of arrays with an index
 _STORED = re.compile(
@@ -50,17 +35,13 @@ def _fault(finding: Finding) -> Hashable:
     # Two lines that race are one fault, no matter which thread came first.
     lines = finding.line, finding.other_line
     places = frozenset(lines) if finding.kind == "race" else lines
-    variant = _is_overflow(finding), is_never_set(finding)
+    variant = finding.reason is Cause.OVERFLOWN, is_never_set(finding)
     return finding.kind, finding.file, places, finding.array, variant
-
-
-def _is_overflow(finding: Finding) -> bool:
-    return finding.cause.startswith(OVERFLOWN)
 
 
 def is_never_set(finding: Finding) -> bool:
     """Return whether a finding is about an element that no thread sets, early or late."""
-    return finding.message.endswith(NEVER_SET)
+    return finding.event.row is Event.NEVER_SET
 
 
 def _causes_first(findings: list[Finding]) -> list[Finding]:
@@ -92,11 +73,6 @@ def _causes_first(findings: list[Finding]) -> list[Finding]:
     return sorted(kept, key=lambda f: (f.kind != "barrier", f.kind == "uninitialised"))
 
 
-def _is_of_copy(finding: Finding) -> bool:
-    """Return whether a finding is about a copy that may overtake readers."""
-    return finding.kind == "race" and OVERTAKING in finding.message
-
-
 def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings of a launch, one for each cause.
 
@@ -113,9 +89,9 @@ def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     kept = _grouped(kept, lambda f: f.file if _is_of_other_way(f) else None, _one_mask)
     kept = _grouped(kept, _key_of_variable, _with_counts)
     kept = _joined_races(_grouped(kept, _key_of_contention, _one_contention))
-    contended = {f.array for f in kept if f.cause.startswith((CONTENDED, UPDATED))}
+    contended = {f.array for f in kept if f.need is Need.ATOMIC}
     # What no barrier can mend comes before other races of the array.
-    return tuple(sorted(kept, key=lambda f: _need(f) is not None and f.array in contended))
+    return tuple(sorted(kept, key=lambda f: _is_ordered_by(f) is not None and f.array in contended))
 
 
 def _grouped(
@@ -139,9 +115,9 @@ def _key_of_share(finding: Finding) -> Hashable:
     """Several lines may read one array that is not set, or of which a part is not. What a line
     reads of several arrays is one finding before.
     """
-    is_unset = finding.kind == "uninitialised" and finding.cause != LOCAL_LEFTOVERS
-    is_alone = is_unset and finding.array and _SAME not in finding.cause
-    return (finding.file, finding.array, finding.cause) if is_alone else None
+    is_unset = finding.kind == "uninitialised" and finding.reason is not Cause.LOCAL_LEFTOVERS
+    is_alone = is_unset and finding.array and len(finding.causes) == 1
+    return (finding.file, finding.array, finding.causes) if is_alone else None
 
 
 def _with_other_lines(several: list[Finding]) -> Finding:
@@ -150,23 +126,24 @@ def _with_other_lines(several: list[Finding]) -> Finding:
     lines = sorted({f.line for f in others} - {first.line})
     if not lines:
         return first
-    texts = ", ".join(map(str, lines))
-    what = "lines" if len(lines) > 1 else "line"
-    return replace(first, cause=f"{first.cause} {_SAME} {what} {texts}.")
+    same = Cause.SAME_LINES if len(lines) > 1 else Cause.SAME_LINE
+    return _with_cause(first, same(lines=lines))
+
+
+def _with_cause(finding: Finding, more: Sentence) -> Finding:
+    return replace(finding, causes=(*finding.causes, more))
 
 
 def _with_others(several: list[Finding]) -> Finding:
     """Return the first finding, which names the arrays of the others."""
     first, *others = several
     names = dict.fromkeys(f.array for f in others if f.array and f.array != first.array)
-    if not names:
-        return first
-    return replace(first, cause=f"{first.cause} {_SAME} {', '.join(names)}.")
+    return _with_cause(first, Cause.SAME_ARRAYS(arrays=tuple(names))) if names else first
 
 
 def _is_of_other_way(finding: Finding) -> bool:
     """Return whether a finding is about a mask that names lanes which took another way."""
-    return finding.kind == "mask" and "without this call" in finding.message
+    return finding.event.row is Event.MASK_OF_OTHER_WAY
 
 
 def _one_mask(several: list[Finding]) -> Finding:
@@ -179,12 +156,14 @@ def _joined_copies(findings: list[Finding]) -> list[Finding]:
     """Leave out the races of a copy with the readers that it overtakes: one finding says that no
     barrier is between them, whichever comes first.
     """
-    copies = {(f.file, f.other_line, f.array) for f in findings if _is_of_copy(f)}
+    copies = {
+        (f.file, f.other_line, f.array) for f in findings if f.event.row is Event.COPY_OVERTAKES
+    }
     return [
         f
         for f in findings
         if f.kind != "race"
-        or "asynchronous copy" in f.message
+        or f.need is Need.WAIT
         or not any((f.file, line, f.array) in copies for line in _lines_of(f))
     ]
 
@@ -193,22 +172,21 @@ def _behind_waits(findings: list[Finding]) -> list[Finding]:
     """Leave out the races of values that a flag announces, if blocks wait for the flag by a plain
     load: nothing can order them then.
     """
-    waits = [f for f in findings if PLAIN_WAIT in f.cause]
-    if not waits:
+    if not any(f.reason is Cause.PLAIN_WAIT for f in findings):
         return findings
-    return [f for f in findings if f in waits or not f.cause.startswith(ANY_ORDER)]
+    return [f for f in findings if f.reason is not Cause.ANY_ORDER]
 
 
 def key_of_memory(finding: Finding) -> Hashable:
     """Return what the races between two arguments of a launch that are the same memory have in
     common, None for others.
     """
-    return (finding.file, finding.cause) if ONE_MEMORY in finding.cause else None
+    return (finding.file, finding.causes) if finding.reason is Cause.ONE_MEMORY else None
 
 
 def _key_of_overlap(finding: Finding) -> Hashable:
     """Findings about `extern __shared__` arrays at one address have one cause."""
-    return finding.file if finding.cause.startswith(ONE_ADDRESS) else None
+    return finding.file if finding.reason is Cause.ONE_ADDRESS else None
 
 
 def _first_overlap(several: list[Finding]) -> Finding:
@@ -230,19 +208,15 @@ def _behind_parting(findings: list[Finding]) -> list[Finding]:
     barriers = [f for f in missed if f.kind == "barrier"]
     if not barriers:
         return findings
-    cause = (
-        f"{race.cause} Threads that find different values part, so that not all of them come to "
-        f"the barrier in line {barriers[0].line}."
-    )
-    joined = replace(race, cause=cause)
+    joined = _with_cause(race, Cause.PARTED(barrier=barriers[0].line))
     kept = [joined if f is race else f for f in findings]
     return [joined, *(f for f in kept if f is not joined and f not in missed)]
 
 
 def _parts(race: Finding) -> bool:
     """Return whether a line of a race decides a branch by a variable that is no array's element."""
-    name = race.array or ""
-    if not name or f" {name}[" in race.message:
+    name = race.array
+    if name is None or race.event.facts.get("element") != name:
         return False
     asked = re.compile(rf"\b(?:if|while|for)\b.*\b{re.escape(name)}\b|\b{re.escape(name)}\b[^;]*\?")
     return any(asked.search(text) for text in race.source_lines.values())
@@ -258,65 +232,55 @@ def _behind_barriers(findings: list[Finding]) -> list[Finding]:
         if earlier is None:
             kept.append(finding)
             continue
-        barrier, what = kept[earlier], ""
-        lines = _lines_of(finding)
+        barrier, what = kept[earlier], None
+        low, high = min(_lines_of(finding)), max(_lines_of(finding))
         if finding.file != barrier.file:
             pass
         elif finding.kind == "race" and _is_around(finding, barrier):
-            what = f"lines {min(lines)} and {max(lines)} race for it"
-            if min(lines) == max(lines):
-                what = f"line {min(lines)} races with itself for it"
+            what = (Phrase.THEY_RACE if low < high else Phrase.IT_RACES)(low=low, high=high)
         elif _is_unset_share(finding) and barrier.line < finding.line:
-            what = f"line {finding.line} reads what nothing has written"
+            what = Phrase.IT_READS(line=finding.line)
         elif finding.kind == "barrier" and _same_way(finding, barrier):
             kept[earlier] = replace(barrier, count=barrier.count + finding.count)
             continue
-        if not what:
+        if what is None:
             kept.append(finding)
         elif barrier.severity == "warning":
-            cause = f"{barrier.cause} It is an error here: {what}."
-            kept[earlier] = replace(barrier, cause=cause, severity="error")
+            worse = replace(barrier, severity="error")
+            kept[earlier] = _with_cause(worse, Cause.HARMFUL(what=what))
     return kept
 
 
 def _is_around(race: Finding, barrier: Finding) -> bool:
     """Return whether the barrier stands between the accesses of a race that a barrier can mend."""
     is_between = any(line in race.missed_barriers for line in _lines_of(barrier))
-    return is_between and _need(race) in ("a barrier", "a wait")
+    return is_between and _is_ordered_by(race) in (Need.BARRIER, Need.WAIT)
 
 
 def _is_unset_share(finding: Finding) -> bool:
-    return finding.kind == "uninitialised" and finding.cause.startswith(SHARED_LEFTOVERS)
+    return finding.kind == "uninitialised" and finding.reason is Cause.SHARED_LEFTOVERS
 
 
 def _same_way(one: Finding, other: Finding) -> bool:
     """Return whether two barriers wait for threads that have left by the same way."""
     if not one.severity == other.severity == "warning":
         return False
-    absent = [_absent_thread(f.message) for f in (one, other)]
+    absent = [f.event.facts.get("other") for f in (one, other)]
     is_same_thread = None not in absent and absent[0] == absent[1] and one.block == other.block
-    ways = ("never came", "has returned")
-    return is_same_thread or any(way in one.message and way in other.message for way in ways)
-
-
-def _absent_thread(message: str) -> str | None:
-    found = re.search(r"(thread \([\d, ]+\)) (?:can no longer reach|never came)", message)
-    return found[1] if found else None
+    return is_same_thread or one.event.row is other.event.row
 
 
 def _key_of_variable(finding: Finding) -> Hashable:
     """The first finding about a local variable says where its value is missing, or where it has
     ended.
     """
-    is_unset = finding.kind == "uninitialised" and finding.cause == LOCAL_LEFTOVERS
-    is_local = is_unset or finding.cause.startswith(ENDED_BLOCK)
+    is_local = finding.reason in (Cause.LOCAL_LEFTOVERS, Cause.ENDED_BLOCK)
     return (finding.file, finding.array) if is_local and finding.array else None
 
 
 def _key_of_contention(finding: Finding) -> Hashable:
     """Who must not have an element must not have those of other arrays with its index either."""
-    is_about_one = finding.kind == "race" and finding.cause.startswith((CONTENDED, UPDATED))
-    index = _index_of(finding) if is_about_one else None
+    index = _index_of(finding) if finding.need is Need.ATOMIC else None
     return (finding.file, index) if index else None
 
 
@@ -326,7 +290,7 @@ def _one_contention(several: list[Finding]) -> Finding:
 
 def _order_of_contention(finding: Finding) -> tuple[bool, bool, int]:
     """An update comes first, best one in one line, since its advice names the atomic function."""
-    is_update = finding.cause.startswith(UPDATED)
+    is_update = finding.reason is Cause.UPDATED
     return not is_update, is_update and _is_of_two_lines(finding), min(_lines_of(finding))
 
 
@@ -352,12 +316,12 @@ def _joined_races(findings: list[Finding]) -> list[Finding]:
     the advice for all.
     """
     order = {id(finding): k for k, finding in enumerate(findings)}
-    groups: dict[tuple[str, str | None], list[list[Finding]]] = {}
+    groups: dict[tuple[str, Need], list[list[Finding]]] = {}
     others: list[tuple[int, Finding]] = []
     # In the order in which their stretches of lines end, each race is mended by the last barrier so
     # far, which stands right before the first of these ends, or it needs another one.
     for finding in sorted(findings, key=lambda f: (not _is_of_two_lines(f), max(_lines_of(f)))):
-        need = _need(finding) if finding.kind == "race" else None
+        need = _is_ordered_by(finding)
         if need is None:
             others.append((order[id(finding)], finding))
             continue
@@ -386,41 +350,27 @@ def _goes_on(one: Finding, other: Finding) -> bool:
     """Return whether two races are steps of one exchange within a warp, which needs a barrier of
     the warp behind each step.
     """
-    in_warp = all("__syncwarp" in finding.cause for finding in (one, other))
+    in_warp = one.need is other.need is Need.WARP_BARRIER
     return in_warp and one.array == other.array and max(_lines_of(one)) == min(_lines_of(other))
 
 
-def _need(finding: Finding) -> str | None:
-    """Return what a race lacks, None if it is a cause of its own."""
-    if "asynchronous copy" in finding.message:
-        return "a wait"
-    if finding.cause.startswith(ANY_ORDER):
-        return "a launch"
-    return "a barrier" if _MISSING in finding.cause else None
+def _is_ordered_by(finding: Finding) -> Need | None:
+    """Return what would order the accesses of a race, None if it is a cause of its own. A barrier
+    of the block stands for one of the warp, and for a fence.
+    """
+    need = finding.need
+    if finding.kind != "race" or need in (None, Need.ATOMIC):
+        return None
+    return Need.BARRIER if need in (Need.WARP_BARRIER, Need.FENCE) else need
 
 
 def needs_barrier(finding: Finding) -> bool:
     """Return whether the cause of a race advises a barrier of its block or warp."""
-    return (
-        finding.kind == "race" and _MISSING in finding.cause and "a __sync" in finding.cause
-    )
-
-
-def missing_between(line: int, other_line: int | None) -> str:
-    """Return where a barrier is missing that would order the two accesses of a race."""
-    if line == other_line:
-        return f"{_MISSING} load and the store, or between two turns of the loop"
-    return f"{_MISSING} two lines"
-
-
-def missing_barrier(line: int, other_line: int | None) -> str:
-    """Return the cause of a race that a barrier of the block orders."""
-    missing = missing_between(line, other_line)
-    return f"On a GPU either may come first: a __syncthreads() {missing}."
+    return finding.need in (Need.BARRIER, Need.WARP_BARRIER)
 
 
 def _one_race(group: list[Finding]) -> Finding:
-    of_block = [f for f in group if "__syncwarp" not in f.cause]
+    of_block = [f for f in group if f.need is not Need.WARP_BARRIER]
     first = (of_block or group)[0]
     if len(group) == 1:
         return first
@@ -430,14 +380,18 @@ def _one_race(group: list[Finding]) -> Finding:
         for f in group
         if f.array != first.array or not own.issuperset(_lines_of(f))
     )
-    texts = [
-        f"lines {low} and {high} ({array})" if low != high else f"line {low} ({array})"
-        for low, high, array in list(pairs)[:_MOST_PAIRS]
-    ]
-    more = f" and {len(pairs) - _MOST_PAIRS} more" if len(pairs) > _MOST_PAIRS else ""
-    cause = f"{first.cause} {_SAME} {', '.join(texts)}{more}." if texts else ""
+    if not pairs:
+        return first
     # The count stays that of the accesses that the message describes.
-    return replace(first, cause=cause or first.cause)
+    races = tuple(
+        (Phrase.RACE_OF_LINES if low < high else Phrase.RACE_OF_LINE)(
+            low=low, high=high, array=array
+        )
+        for low, high, array in list(pairs)[:_MOST_PAIRS]
+    )
+    left = len(pairs) - _MOST_PAIRS
+    more = Phrase.MORE(count=left) if left > 0 else Phrase.NONE()
+    return _with_cause(first, Cause.SAME_RACES(races=races, more=more))
 
 
 def with_warnings(findings: Iterable[Finding], warnings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -465,10 +419,10 @@ def origin_of(
     behind = _names_behind(text, source[: fatal.line - 1])
     behind |= {name for inner in _INNER(text) for name in _INDEXED(inner)}
     for finding in findings:
-        is_value = finding.kind == "uninitialised" or "divides" in finding.message
+        is_value = finding.kind == "uninitialised" or finding.event.row is Event.DIVISION
         is_same = (finding.thread, finding.block) == (fatal.thread, fatal.block)
         is_here = (finding.file, finding.line) == place and finding != fatal
-        if is_here and (is_value or (_is_overflow(finding) and is_same)):
+        if is_here and (is_value or (finding.reason is Cause.OVERFLOWN and is_same)):
             return finding
         if finding.kind in ("race", "uninitialised") and finding.file == fatal.file:
             stored = {name for line in finding.source_lines.values() for name in _STORED(line)}

@@ -646,7 +646,7 @@ def _has_different_values(one: _Launch, name: str | None) -> bool:
 
 def _tried_cures(
     one: _Launch, observe: Sequence[str], rehearsed: _Rehearsal | None
-) -> dict[tuple, tuple[str, str]]:
+) -> cures.Cures:
     """Return other causes for the races of a rehearsal whose advice does not help. The block of a
     race runs again, and the last one, in which threads may have left.
     """
