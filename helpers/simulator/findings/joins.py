@@ -23,12 +23,14 @@ _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%|&^]|<<|>>)?=(?!=)\s*([^;]*
 _INNER = re.compile(r"\[([^][]*\[[^][]*\][^][]*)\]").findall  # indices with arrays in them
 _BRANCH = re.compile(r"\bif\b|\?").search
 
+Join = Callable[[list[Finding]], Finding]  # of several findings with one cause
+
 
 def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Merge the findings of one fault. A line that the compiler unrolled has several instructions,
     but the reader sees one line.
     """
-    return tuple(_causes_first(_grouped(findings, _fault, _with_counts)))
+    return tuple(_causes_first(_grouped(findings, lambda f: (_fault(f), _with_counts))))
 
 
 def _fault(finding: Finding) -> Hashable:
@@ -81,49 +83,69 @@ def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     A structure of which nothing is set is one variable, and one branch keeps lanes away from all
     exchanges around it.
     """
-    kept = _grouped(_behind_waits(list(findings)), _key_of_overlap, _first_overlap)
-    kept = _grouped(_joined_copies(kept), key_of_memory, lambda several: several[0])
+    kept = _grouped(_joined_copies(_behind_waits(list(findings))), _cause)
     kept = _behind_barriers(_behind_parting(kept))
-    kept = _grouped(kept, lambda f: (f.file, f.line) if _is_unset_share(f) else None, _with_others)
-    kept = _grouped(kept, _key_of_share, _with_other_lines)
-    kept = _grouped(kept, lambda f: f.file if _is_of_other_way(f) else None, _one_mask)
-    kept = _grouped(kept, _key_of_variable, _with_counts)
-    kept = _joined_races(_grouped(kept, _key_of_contention, _one_contention))
+    kept = _joined_races(_grouped(_grouped(kept, _reader), _unset_array))
     contended = {f.array for f in kept if f.need is Need.ATOMIC}
     # What no barrier can mend comes before other races of the array.
     return tuple(sorted(kept, key=lambda f: _is_ordered_by(f) is not None and f.array in contended))
 
 
+def _cause(finding: Finding) -> tuple[Hashable, Join] | None:
+    """Return what the findings of one cause have in common, and how they are joined; None for one
+    that stands alone.
+    """
+    if finding.reason is Cause.ONE_ADDRESS:
+        return finding.file, _first_overlap
+    if (memory := key_of_memory(finding)) is not None:
+        return memory, _first
+    if finding.event.row is Event.MASK_OF_OTHER_WAY:
+        return finding.file, _one_mask
+    if finding.reason in (Cause.LOCAL_LEFTOVERS, Cause.ENDED_BLOCK) and finding.array:
+        return (finding.file, finding.array), _with_counts
+    # Who must not have an element must not have those of other arrays with its index either.
+    if finding.need is Need.ATOMIC and (index := _index_of(finding)) is not None:
+        return (finding.file, index), _one_contention
+    return None
+
+
 def _grouped(
-    findings: Iterable[Finding],
-    key: Callable[[Finding], Hashable],
-    joined: Callable[[list[Finding]], Finding],
+    findings: Iterable[Finding], cause: Callable[[Finding], tuple[Hashable, Join] | None]
 ) -> list[Finding]:
-    """Join the findings that have a key in common; those without a key (None) stay as they are."""
-    groups: dict[Hashable, list[Finding]] = {}
+    """Join the findings that have a cause in common."""
+    groups: dict[tuple[Hashable, Join], list[Finding]] = {}
     for k, finding in enumerate(findings):
-        own = key(finding)
-        groups.setdefault(k if own is None else (own,), []).append(finding)
-    return [joined(several) if len(several) > 1 else several[0] for several in groups.values()]
+        groups.setdefault(cause(finding) or (k, _first), []).append(finding)
+    return [join(several) for (_, join), several in groups.items()]
 
 
 def _with_counts(several: list[Finding]) -> Finding:
     return replace(several[0], count=sum(finding.count for finding in several))
 
 
-def _key_of_share(finding: Finding) -> Hashable:
-    """Several lines may read one array that is not set, or of which a part is not. What a line
-    reads of several arrays is one finding before.
+def _first(several: list[Finding]) -> Finding:
+    return several[0]
+
+
+def _reader(finding: Finding) -> tuple[Hashable, Join] | None:
+    """A line that reads several arrays of which no part is set."""
+    return ((finding.file, finding.line), _with_others) if _is_unset_share(finding) else None
+
+
+def _unset_array(finding: Finding) -> tuple[Hashable, Join] | None:
+    """An array that is not set, or a part of it, which several lines may read. What a line reads of
+    several arrays is one finding before.
     """
     is_unset = finding.kind == "uninitialised" and finding.reason is not Cause.LOCAL_LEFTOVERS
-    is_alone = is_unset and finding.array and len(finding.causes) == 1
-    return (finding.file, finding.array, finding.causes) if is_alone else None
+    if not is_unset or not finding.array or len(finding.causes) > 1:
+        return None
+    return (finding.file, finding.array, finding.causes), _with_other_lines
 
 
 def _with_other_lines(several: list[Finding]) -> Finding:
     """Return the first finding, which names the lines of the others."""
     first, *others = several
-    lines = sorted({f.line for f in others} - {first.line})
+    lines = tuple(sorted({f.line for f in others} - {first.line}))
     if not lines:
         return first
     same = Cause.SAME_LINES if len(lines) > 1 else Cause.SAME_LINE
@@ -139,11 +161,6 @@ def _with_others(several: list[Finding]) -> Finding:
     first, *others = several
     names = dict.fromkeys(f.array for f in others if f.array and f.array != first.array)
     return _with_cause(first, Cause.SAME_ARRAYS(arrays=tuple(names))) if names else first
-
-
-def _is_of_other_way(finding: Finding) -> bool:
-    """Return whether a finding is about a mask that names lanes which took another way."""
-    return finding.event.row is Event.MASK_OF_OTHER_WAY
 
 
 def _one_mask(several: list[Finding]) -> Finding:
@@ -184,11 +201,6 @@ def key_of_memory(finding: Finding) -> Hashable:
     return (finding.file, finding.causes) if finding.reason is Cause.ONE_MEMORY else None
 
 
-def _key_of_overlap(finding: Finding) -> Hashable:
-    """Findings about `extern __shared__` arrays at one address have one cause."""
-    return finding.file if finding.reason is Cause.ONE_ADDRESS else None
-
-
 def _first_overlap(several: list[Finding]) -> Finding:
     """The first read of a lost value says most, else the first race."""
     return next((f for f in several if f.kind == "overlap"), several[0])
@@ -200,7 +212,7 @@ def _behind_parting(findings: list[Finding]) -> list[Finding]:
     The race's finding says what follows.
     """
     races = [f for f in findings if f.kind == "race" and _parts(f)]
-    missed = [f for f in findings if f.kind == "barrier" or _is_of_other_way(f)]
+    missed = [f for f in findings if f.kind == "barrier" or f.event.row is Event.MASK_OF_OTHER_WAY]
     if not races or not any(f.kind == "barrier" for f in missed):
         return findings
     race = races[0]
@@ -268,20 +280,6 @@ def _same_way(one: Finding, other: Finding) -> bool:
     absent = [f.event.facts.get("other") for f in (one, other)]
     is_same_thread = None not in absent and absent[0] == absent[1] and one.block == other.block
     return is_same_thread or one.event.row is other.event.row
-
-
-def _key_of_variable(finding: Finding) -> Hashable:
-    """The first finding about a local variable says where its value is missing, or where it has
-    ended.
-    """
-    is_local = finding.reason in (Cause.LOCAL_LEFTOVERS, Cause.ENDED_BLOCK)
-    return (finding.file, finding.array) if is_local and finding.array else None
-
-
-def _key_of_contention(finding: Finding) -> Hashable:
-    """Who must not have an element must not have those of other arrays with its index either."""
-    index = _index_of(finding) if finding.need is Need.ATOMIC else None
-    return (finding.file, index) if index else None
 
 
 def _one_contention(several: list[Finding]) -> Finding:

@@ -107,7 +107,7 @@ _WORDED: Mapping[str, Callable[[Finding], str]] = {"who": _who, "missing": _miss
 class Event(Row):
     """What happened."""
 
-    WORDED = "{words}"
+    WORDED = "{words}"  # where it was found: nothing else asks what it is
 
     # ---- accesses outside arrays ----
     OUT_OF_BOUNDS = "{who} {verb} {element}, but {extent}"
@@ -230,7 +230,7 @@ class Event(Row):
 class Cause(Row):
     """Why it happened, usually, and what mends it."""
 
-    WORDED = "{words}"
+    WORDED = "{words}"  # where it was found: nothing else asks what it is
 
     # ---- accesses outside arrays ----
     GUARD = """Is a guard missing or off by one: at the array's ends, or in the last block, which
