@@ -354,12 +354,11 @@ def _goes_on(one: Finding, other: Finding) -> bool:
 
 def _is_ordered_by(finding: Finding) -> Need | None:
     """Return what would order the accesses of a race, None if it is a cause of its own. A barrier
-    of the block stands for one of the warp, and for a fence.
+    of the block stands for one of the warp.
     """
-    need = finding.need
-    if finding.kind != "race" or need in (None, Need.ATOMIC):
+    if finding.kind != "race" or finding.need is Need.ATOMIC:
         return None
-    return Need.BARRIER if need in (Need.WARP_BARRIER, Need.FENCE) else need
+    return Need.BARRIER if finding.need is Need.WARP_BARRIER else finding.need
 
 
 def needs_barrier(finding: Finding) -> bool:
