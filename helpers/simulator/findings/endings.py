@@ -107,20 +107,27 @@ class EndingFindings(FindingFacts):
         target = self.machine_text() or "an address where no function is"
         return Description(Event.WILD_CALL(target=target), (Cause.WILD_FUNCTION(),))
 
-    def fault(self) -> Description:
-        text = self.machine_text()
-        event, causes = Event.FAULT(event=text), (Cause.LEFT_OPEN(),)
-        if text.startswith("divides"):
-            event, causes = Event.DIVISION(), (Cause.DIVISION(),)
-        if "without all of its 32 lanes" in text:
-            x, y, z = self.scene.block
-            causes = (Cause.PARTIAL_WARP(threads=x * y * z),)
-        if text.startswith("ends an mbarrier"):
-            causes = (Cause.MBARRIER_LEFT(),)
-        if text.startswith("frees"):
-            causes = (Cause.WRONG_FREE(),)
-        if text.startswith("waits without end"):
-            call = self.library_wait()
-            why = Cause.MBARRIER_COUNTS() if call is None else self.cause_of_library_wait(call)
-            return Description(event, (Cause.WAITS_ON_GPU(), why))
-        return Description(event, causes)
+    def division(self) -> Description:
+        return Description(Event.DIVISION(), (Cause.DIVISION(),))
+
+    def partial_warp(self) -> Description:
+        x, y, z = self.scene.block
+        return Description(Event.PARTIAL_WARP(), (Cause.PARTIAL_WARP(threads=x * y * z),))
+
+    def wrong_free(self) -> Description:
+        return self.fault(Cause.WRONG_FREE())
+
+    def lost_mbarrier(self) -> Description:
+        return self.fault(Cause.MBARRIER_LEFT())
+
+    def endless_mbarrier(self) -> Description:
+        call = self.library_wait()
+        why = Cause.MBARRIER_COUNTS() if call is None else self.cause_of_library_wait(call)
+        return self.fault(Cause.WAITS_ON_GPU(), why)
+
+    def other_fault(self) -> Description:
+        return self.fault(Cause.LEFT_OPEN())
+
+    def fault(self, *causes: Sentence) -> Description:
+        """Describe what the machine has a text for."""
+        return Description(Event.FAULT(event=self.machine_text()), causes)

@@ -94,6 +94,11 @@ class Kind(IntEnum):
     INDEX_OVERFLOW = 31
     NEVER_SET = 32
     INT_SUM = 33
+    DIVISION = 34
+    PARTIAL_WARP = 35
+    WRONG_FREE = 36
+    LOST_MBARRIER = 37
+    ENDLESS_MBARRIER = 38
 
 
 @dataclass(frozen=True)

@@ -224,6 +224,8 @@ class Event(Row):
     WILD_CALL = "{who} calls a function through {target}"
     FAULT = "{who} {event}"
     DIVISION = "{who} divides a whole number by zero"
+    PARTIAL_WARP = """{who} executes an instruction of the whole warp (matrices) without all of its
+    32 lanes"""
 
 
 @unique
