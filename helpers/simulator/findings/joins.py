@@ -30,18 +30,21 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Merge the findings of one fault. A line that the compiler unrolled has several instructions,
     but the reader sees one line.
     """
-    return tuple(_causes_first(_grouped(findings, lambda f: (_fault(f), _with_counts))))
+    return tuple(_causes_first(_grouped(findings, _variant)))
 
 
-def _fault(finding: Finding) -> Hashable:
-    # Two lines that race are one fault, no matter which thread came first.
-    lines = finding.line, finding.other_line
-    places = frozenset(lines) if finding.kind == "race" else lines
-    variant = finding.reason is Cause.OVERFLOWN, is_never_set(finding)
-    return finding.kind, finding.file, places, finding.array, variant
+def _variant(finding: Finding) -> tuple[Hashable, Join]:
+    """An index that has wrapped is told beside the access outside of the array."""
+    return (fault_of(finding), finding.reason is Cause.OVERFLOWN), _with_counts
 
 
-def is_never_set(finding: Finding) -> bool:
+def fault_of(finding: Finding) -> tuple:
+    """Return what the findings of one fault have in common, whichever thread was the first."""
+    lines = frozenset((finding.line, finding.other_line))
+    return finding.kind, finding.file, lines, finding.array, _is_never_set(finding)
+
+
+def _is_never_set(finding: Finding) -> bool:
     """Return whether a finding is about an element that no thread sets, early or late."""
     return finding.event.row is Event.NEVER_SET
 
@@ -68,7 +71,7 @@ def _causes_first(findings: list[Finding]) -> list[Finding]:
         for f in findings
         if not (f.kind == "race" and f.other_line is None and (f.file, f.line) in met)
         and not (
-            f.kind == "uninitialised" and is_never_set(f) != ((f.file, f.line, f.array) in racing)
+            f.kind == "uninitialised" and _is_never_set(f) != ((f.file, f.line, f.array) in racing)
         )
         and not (f.kind == "shuffle" and (f.file, f.line) in masks)
     ]

@@ -14,12 +14,11 @@ from functools import cache
 
 from ..compile.toolchain import CompileFailed
 from ..findings.findings import Finding
-from ..findings.joins import needs_barrier
+from ..findings.joins import fault_of, needs_barrier
 from ..findings.words import Cause, Need, Sentence
 from ..program.module import Kernel
 from ..ptx.waits import Barrier, with_barriers
 from .launch_limits import Extents
-from .rehearsal import fault_of
 
 _NEAR = 6  # lines before and after the accesses at which a wait is tried: a loop may begin there
 _MOST_RACES = 4
@@ -28,7 +27,7 @@ _MOST_RACES = 4
 # the findings, None if they are not known.
 Run = Callable[[Kernel, Extents], tuple[Finding, ...] | None]
 Waits = tuple[Barrier, ...]
-# By rehearsal.fault_of: the cause that does not help, and what to say in its place.
+# By fault_of: the cause that does not help, and what to say in its place.
 Cures = Mapping[tuple, tuple[Sentence, Sentence]]
 
 
