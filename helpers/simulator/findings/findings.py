@@ -182,8 +182,8 @@ def block_of_text(text: str, colour: str) -> str:
 
 def finding_of_launch(
     kind: str,
-    event: str | Sentence,
-    cause: str | Sentence,
+    event: Sentence,
+    cause: Sentence,
     kernel,
     line: int = 0,
     severity: str = "error",
@@ -195,10 +195,6 @@ def finding_of_launch(
     compiled, line = kernel.module.compiled, line or kernel.line
     source = compiled.source.splitlines()
     texts = {line: source[line - 1].strip()} if 0 < line <= len(source) else {}
-    if isinstance(event, str):
-        event = Event.WORDED(words=event)
-    if isinstance(cause, str):
-        cause = Cause.WORDED(words=cause)
     return Finding(
         kind, event, compiled.file, line, severity=severity, causes=(cause,), source_lines=texts,
         **more,

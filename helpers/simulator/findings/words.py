@@ -17,7 +17,7 @@ from helpers.quantities import quantity
 if TYPE_CHECKING:
     from .findings import Finding
 
-_UNITS = ("byte", "element", "thread")
+_UNITS = ("byte", "element", "register", "thread")
 
 
 class Need(Enum):
@@ -145,6 +145,8 @@ class Event(Row):
     NAMED_DEAD_LOCAL = """{who} {verb} {nbytes:byte} of {array}, a local variable of line
     {declared}, through a pointer, after the block that declares {array} has ended"""
 
+    RETURNED_LOCAL = "the address of a local variable leaves its function"
+
     # ---- values that nothing has set ----
     UNSET = "{who} {verb} {what}, which nothing has written"
     UNSET_YET = "{who} {verb} {what}, which nothing has written yet"
@@ -227,6 +229,24 @@ class Event(Row):
     PARTIAL_WARP = """{who} executes an instruction of the whole warp (matrices) without all of its
     32 lanes"""
 
+    # ---- launches that do not begin ----
+    WRONG_EXTENT = """{what}={shape} for {kernel}: each extent must be at least 1 and at most
+    {limits}"""
+    MANY_THREADS = "block={block_shape} for {kernel} has {threads:thread}, {most:,} at most"
+    OTHER_BLOCK_SIZE = """block={block_shape} for {kernel}, which is compiled for blocks of {exact}
+    (__block_size__)"""
+    BEYOND_BOUNDS = """block={block_shape} for {kernel} has {threads:thread}, {most:,} at most by
+    its __launch_bounds__"""
+    MUCH_SHARED = """{kernel} needs {dynamic:byte} of dynamic and {static:,} of static shared
+    memory, {most:,} at most"""
+    MANY_REGISTERS = """block={block_shape} for {kernel} has {threads:thread} of {needed:register}
+    each: a block has {registers:,} registers, enough for {most:thread};
+    __launch_bounds__({threads}) makes the compiler use fewer"""
+
+    # ---- arguments ----
+    LOST_OUTPUT = """{kernel} writes to {array}, which cuda.In copies to the device and not back:
+    the array of the host stays as it was"""
+
 
 @unique
 class Cause(Row):
@@ -293,6 +313,8 @@ class Cause(Row):
     or by a shuffle."""
     ENDED_BLOCK = """A variable ends with its block {{ }}, and its memory may hold other values
     then: declare {it} before the block, or copy the value."""
+    ENDED_FUNCTION = """A variable ends with its function, and its memory is used for others:
+    declare it in the caller, and hand in its address."""
     ALIGNMENT = """A {what} of {nbytes:byte} must start at a multiple of its size; a GPU ends the
     launch here."""
     ALIGNED_SHARED = """In the dynamic shared memory, put the arrays with the widest elements first,
@@ -306,6 +328,8 @@ class Cause(Row):
     SHARED_LEFTOVERS = """Shared memory holds leftovers, not zeros: was a part (a halo?) left out
     when it was filled?"""
     LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
+    VARIABLE_LEFTOVERS = """A variable holds leftovers until it is set: give it a value where it is
+    declared."""
     HEAP_LEFTOVERS = """malloc and new give leftovers, not zeros: set each element before its first
     use."""
     UPDATED_LEFTOVERS = """Fresh device memory holds leftovers, not zeros: give it a value to start
@@ -325,6 +349,8 @@ class Cause(Row):
     is missing between the two lines."""
     NO_RETURN = """Every way through a function that has a value must end with a return: which case
     is left out?"""
+    CALLER_GETS_LEFTOVERS = """Its caller gets leftovers: every way through the function needs a
+    return."""
     UNCOVERED = """Does the grid cover the output, ragged tail and ends included, or does a guard
     keep a thread from its store?"""
     NO_STORE = "Is the store missing, or behind a guard that no thread passes?"
@@ -469,6 +495,11 @@ class Cause(Row):
     consumer_wait(), or a wait() at the barrier, missing?"""
     WRONG_FREE = """Free each address once, and the very address that malloc or new gave: is the
     pointer moved, or does another thread free it, too?"""
+
+    # ---- launches that do not begin, and their arguments ----
+    REFUSED = """A GPU refuses the launch before the first thread runs, and the output array keeps
+    its old values."""
+    GIVEN_BY_IN = "Give cuda.Out for {array}, or cuda.InOut if the kernel reads it, too."
 
     # ---- what else a cause explains ----
     SAME_LINE = "The same holds for line {lines:list}."
