@@ -10,14 +10,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from string import Formatter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import simulator
-from helpers.simulator.findings import words
+from helpers.simulator.findings import describe, words
 from helpers.simulator.findings.finding_facts import Kind
 from helpers.simulator.findings.findings import LINE, Finding
 from helpers.simulator.findings.words import Cause, Event, Need, Phrase, Row
@@ -69,6 +68,7 @@ def test_the_machine_numbers_the_kinds_as_python_does():
     kinds = header.read_text().partition("enum Kind")[2].partition("}")[0]
     declared = {name: int(number) for name, number in re.findall(r"(\w+) = (\d+)", kinds)}
     assert declared == {kind.name: kind.value for kind in Kind}
+    assert sorted([*describe._KINDS, *describe._PLAIN]) == sorted(Kind)
 
 
 # ---- what a finding says, as data ----
@@ -76,12 +76,6 @@ def test_the_machine_numbers_the_kinds_as_python_does():
 TABLES = {table.__name__: table for table in (Event, Cause, Phrase)}
 OF_FINDING = {field.name for field in fields(Finding)} | set(words._WORDED)
 SOURCES = sorted((Path(simulator.__file__).parent).rglob("*.py"))
-
-
-def facts_of(row: Row) -> set[str]:
-    """The facts that a row needs beside those of its finding."""
-    names = (name for _, name, _, _ in Formatter().parse(row.words) if name)
-    return set(names) - OF_FINDING
 
 
 def named_rows(tree: ast.AST) -> Iterator[tuple[Row, ast.Attribute]]:
@@ -109,7 +103,8 @@ def test_each_row_of_the_tables_is_used_and_gets_the_facts_that_it_needs():
     assert not [str(row) for table in TABLES.values() for row in table if row not in used]
     made = [call for tree in trees for call in calls(tree)]
     assert len(made) > 100
-    assert not [(str(row), facts_of(row) - given) for row, given in made if facts_of(row) - given]
+    missing = [(str(row), row.facts - OF_FINDING - given) for row, given in made]
+    assert not [one for one in missing if one[1]]
 
 
 def test_a_finding_of_a_file_keeps_its_words_and_what_it_needs():

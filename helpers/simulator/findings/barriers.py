@@ -43,13 +43,6 @@ class BarrierFindings(FindingFacts):
             event, cause = Event.OTHER_WAY, Cause.UNORDERED_OTHERS
         return Description(event(other=self.thread(other)), (cause(),))
 
-    def inactive_lane(self) -> Description:
-        return Description(Event.INACTIVE_LANE(lane=self.raw.offset), (Cause.LANE_LEFT_OUT(),))
-
-    def mask_without_self(self) -> Description:
-        event = Event.MASK_WITHOUT_SELF(lane=self.raw.offset, mask=int(self.raw.size))
-        return Description(event, (Cause.OWN_LANE(),))
-
     def mask_mismatch(self) -> Description:
         other, mask = self.raw.other, int(self.raw.size)
         self.other_line = self.line_of(other)
@@ -59,10 +52,6 @@ class BarrierFindings(FindingFacts):
                 mask=mask, other=self.thread(other), other_mask=self.raw.offset & 0xFFFFFFFF
             )
         return Description(event, (Cause.ONE_CALL(),))
-
-    def mask_exited(self) -> Description:
-        event = Event.MASK_OF_OTHER_WAY(mask=int(self.raw.size), other=self.thread(self.raw.other))
-        return Description(event, (Cause.LANES_KEPT_AWAY(),))
 
     def warp_deadlock(self) -> Description:
         other = self.raw.other

@@ -83,8 +83,7 @@ class _Describer(BarrierFindings, EndingFindings):
     """A finding as data: one method for each kind."""
 
     def finding(self) -> Finding:
-        kind, described = _KINDS[Kind(self.raw.kind)]
-        event, causes, name, index = described(self)
+        kind, (event, causes, name, index) = self.described()
         lines = dict.fromkeys(n for n in (self.other_line, self.line) if n)
         is_race = kind == "race"
         return Finding(
@@ -104,6 +103,21 @@ class _Describer(BarrierFindings, EndingFindings):
             missed_barriers=self.missed_between() if is_race else (),
             other_thread=self.thread_of_block(self.raw.other) if is_race else None,
         )
+
+    def described(self) -> tuple[str, Description]:
+        """Return the kind that a reader sees, and what is to be said."""
+        kind = Kind(self.raw.kind)
+        if kind in _KINDS:
+            seen, described = _KINDS[kind]
+            return seen, described(self)
+        seen, event, cause = _PLAIN[kind]
+        raw = self.raw
+        reported = {
+            "lane": raw.offset, "mask": int(raw.size), "nbytes": self.bytes,
+            "other": self.thread(raw.other), "text": self.machine_text(),
+        }  # fmt: skip
+        facts = {name: fact for name, fact in reported.items() if name in event.facts}
+        return seen, Description(event(**facts), (cause(),))
 
     # ---- accesses ----
 
@@ -203,9 +217,6 @@ class _Describer(BarrierFindings, EndingFindings):
             return Description(event, (Cause.HEAP_FREED(),))
         event = self.access(Event.HEAP_LEFT, at=self.raw.offset, size=int(nbytes))
         return Description(event, (Cause.HEAP_IN_BYTES(),))
-
-    def heap_leak(self) -> Description:
-        return Description(Event.HEAP_LEAK(nbytes=self.bytes), (Cause.HEAP_LEAK(),))
 
     def no_dynamic_shared(self) -> Description:
         name = "/".join(self.scene.dynamic_names) or None
@@ -505,24 +516,14 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], Description]]] = {
     Kind.RUNAWAY: ("runaway", _Describer.runaway),
     Kind.READ_ONLY: ("out-of-bounds", _Describer.read_only),
     Kind.ROW_OVERRUN: ("out-of-bounds", _Describer.row_overrun),
-    Kind.INACTIVE_LANE: ("shuffle", _Describer.inactive_lane),
-    Kind.MASK_WITHOUT_SELF: ("mask", _Describer.mask_without_self),
     Kind.MASK_MISMATCH: ("mask", _Describer.mask_mismatch),
-    Kind.MASK_EXITED: ("mask", _Describer.mask_exited),
     Kind.WARP_DEADLOCK: ("barrier", _Describer.warp_deadlock),
-    Kind.ASSERTION: ("assert", _Describer.assertion),
     Kind.BARRIER_CALLERS: ("barrier", _Describer.callers),
-    Kind.FAULT: ("fault", _Describer.other_fault),
-    Kind.DIVISION: ("fault", _Describer.division),
     Kind.PARTIAL_WARP: ("fault", _Describer.partial_warp),
-    Kind.WRONG_FREE: ("fault", _Describer.wrong_free),
-    Kind.LOST_MBARRIER: ("fault", _Describer.lost_mbarrier),
     Kind.ENDLESS_MBARRIER: ("fault", _Describer.endless_mbarrier),
     Kind.LOCAL_OF_ANOTHER: ("out-of-bounds", _Describer.local_of_another),
-    Kind.STACK_OVERFLOW: ("fault", _Describer.stack_overflow),
     Kind.WILD_CALL: ("fault", _Describer.wild_call),
     Kind.ASYNC_READ: ("race", _Describer.async_read),
-    Kind.TRAP: ("fault", _Describer.trap),
     Kind.NULL_POINTER: ("out-of-bounds", _Describer.null_pointer),
     Kind.NO_DYNAMIC_SHARED: ("out-of-bounds", _Describer.no_dynamic_shared),
     Kind.LOCAL_OVERRUN: ("out-of-bounds", _Describer.local_overrun),
@@ -532,7 +533,20 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], Description]]] = {
     Kind.DEAD_LOCAL: ("out-of-bounds", _Describer.dead_local),
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
     Kind.DEVICE_HEAP: ("out-of-bounds", _Describer.device_heap),
-    Kind.HEAP_LEAK: ("leak", _Describer.heap_leak),
     Kind.STACK_LIMIT: ("resources", _Describer.stack_limit),
     Kind.OVERLAP: ("overlap", _Describer.overlap),
+}
+# Those that need no second look, with their events and causes.
+_PLAIN: dict[Kind, tuple[str, Event, Cause]] = {
+    Kind.INACTIVE_LANE: ("shuffle", Event.INACTIVE_LANE, Cause.LANE_LEFT_OUT),
+    Kind.MASK_WITHOUT_SELF: ("mask", Event.MASK_WITHOUT_SELF, Cause.OWN_LANE),
+    Kind.MASK_EXITED: ("mask", Event.MASK_OF_OTHER_WAY, Cause.LANES_KEPT_AWAY),
+    Kind.ASSERTION: ("assert", Event.ASSERTION, Cause.ASSERTION),
+    Kind.FAULT: ("fault", Event.FAULT, Cause.LEFT_OPEN),
+    Kind.DIVISION: ("fault", Event.DIVISION, Cause.DIVISION),
+    Kind.WRONG_FREE: ("fault", Event.FAULT, Cause.WRONG_FREE),
+    Kind.LOST_MBARRIER: ("fault", Event.FAULT, Cause.MBARRIER_LEFT),
+    Kind.STACK_OVERFLOW: ("fault", Event.STACK_OVERFLOW, Cause.DEEP_RECURSION),
+    Kind.TRAP: ("fault", Event.TRAP, Cause.TRAP),
+    Kind.HEAP_LEAK: ("leak", Event.HEAP_LEAK, Cause.HEAP_LEAK),
 }

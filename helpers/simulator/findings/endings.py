@@ -88,16 +88,6 @@ class EndingFindings(FindingFacts):
     def cause_of_library_wait(self, call: str) -> Sentence:
         return (Cause.PIPELINE_STAGES if call in _OF_PIPELINE else Cause.BARRIER_COUNT)()
 
-    def assertion(self) -> Description:
-        event = Event.ASSERTION(expression=self.machine_text())
-        return Description(event, (Cause.ASSERTION(),))
-
-    def trap(self) -> Description:
-        return Description(Event.TRAP(), (Cause.TRAP(),))
-
-    def stack_overflow(self) -> Description:
-        return Description(Event.STACK_OVERFLOW(), (Cause.DEEP_RECURSION(),))
-
     def stack_limit(self) -> Description:
         event = Event.STACK_LIMIT(nbytes=self.bytes, given=self.raw.offset)
         enough = 1 << (int(self.raw.size) - 1).bit_length()
@@ -107,27 +97,11 @@ class EndingFindings(FindingFacts):
         target = self.machine_text() or "an address where no function is"
         return Description(Event.WILD_CALL(target=target), (Cause.WILD_FUNCTION(),))
 
-    def division(self) -> Description:
-        return Description(Event.DIVISION(), (Cause.DIVISION(),))
-
     def partial_warp(self) -> Description:
         x, y, z = self.scene.block
         return Description(Event.PARTIAL_WARP(), (Cause.PARTIAL_WARP(threads=x * y * z),))
 
-    def wrong_free(self) -> Description:
-        return self.fault(Cause.WRONG_FREE())
-
-    def lost_mbarrier(self) -> Description:
-        return self.fault(Cause.MBARRIER_LEFT())
-
     def endless_mbarrier(self) -> Description:
         call = self.library_wait()
         why = Cause.MBARRIER_COUNTS() if call is None else self.cause_of_library_wait(call)
-        return self.fault(Cause.WAITS_ON_GPU(), why)
-
-    def other_fault(self) -> Description:
-        return self.fault(Cause.LEFT_OPEN())
-
-    def fault(self, *causes: Sentence) -> Description:
-        """Describe what the machine has a text for."""
-        return Description(Event.FAULT(event=self.machine_text()), causes)
+        return Description(Event.FAULT(text=self.machine_text()), (Cause.WAITS_ON_GPU(), why))

@@ -56,12 +56,13 @@ class Row(Enum):
     """A row of a table: its words, with facts in braces.
 
     {nbytes:byte} is a count with its noun, {lines:list} several facts with commas. The words may
-    have several lines, which are one.
+    have several lines, which are one. need: what the fault lacks; facts: the names in braces.
     """
 
     def __init__(self, words: str, need: Need | None = None):
         self.words = " ".join(words.split()) if "\n" in words else words
         self.need = need
+        self.facts = {name for _, name, _, _ in Formatter().parse(self.words) if name}
 
     def __call__(self, **facts: Any) -> Sentence:
         return Sentence(self, facts)
@@ -218,13 +219,13 @@ class Event(Row):
     ENDLESS_WAIT = """{who} waits for ever in this loop: no thread that runs changes what it waits
     for"""
     ENDLESS_LOOP = "{who} never leaves this loop, which changes nothing at any turn"
-    ASSERTION = "{who} found this to be false: {expression}"
+    ASSERTION = "{who} found this to be false: {text}"
     TRAP = "{who} ends the launch: it has come to a trap"
     STACK_OVERFLOW = "{who} calls itself deeper than its stack reaches"
     STACK_LIMIT = """{who} calls itself so deep that it needs at least {nbytes:byte} of stack, and
     has {given:,}"""
     WILD_CALL = "{who} calls a function through {target}"
-    FAULT = "{who} {event}"
+    FAULT = "{who} {text}"
     DIVISION = "{who} divides a whole number by zero"
     PARTIAL_WARP = """{who} executes an instruction of the whole warp (matrices) without all of its
     32 lanes"""
