@@ -10,13 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto, unique
 from string import Formatter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from helpers.quantities import quantity
 
-if TYPE_CHECKING:
-    from .findings import Finding
-
+Finding = Any  # of findings.py, which imports this module
 _UNITS = ("byte", "element", "register", "thread")
 
 
