@@ -23,6 +23,7 @@ from helpers import checking, device, kernels, reference, simulator, tables
 from helpers.kernels import Listing
 from helpers.plotting import styles
 from helpers.quantities import quantity
+from helpers.simulator.findings.words import Event
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -210,7 +211,7 @@ def fault(kernel: Any) -> str:
         stores, outputs = stored(kernel)
         return MISSING if stores < outputs else "none"
     first = found[0]
-    if first.kind == "race" and "nothing orders two blocks" in first.message:
+    if first.event.row is Event.RACE_OF_BLOCKS:
         return BLOCKS
     return {"race": BARRIER, "uninitialised": UNSET, "out-of-bounds": LEAVES}[first.kind]
 

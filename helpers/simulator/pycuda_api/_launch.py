@@ -14,6 +14,7 @@ from helpers.simulator.compile.compiler import require_text
 from helpers.simulator.compile.includes import without_comments
 from helpers.simulator.compile.toolchain import CompileFailed
 from helpers.simulator.findings.findings import Finding, finding_of_launch
+from helpers.simulator.findings.words import Cause, Event
 from helpers.simulator.launch.launch import CHECKS, launch
 from helpers.simulator.launch.machine_counters import profile_of
 from helpers.simulator.machine import architecture, faults, memory
@@ -113,13 +114,10 @@ class Function:
             return
         for (name, is_const), handler in zip(pointers, handlers, strict=True):
             if not is_const and is_changed(handler):
-                message = (
-                    f"{self._kernel.name} writes to {name}, which cuda.In copies to the device and "
-                    "not back: the array of the host stays as it was"
-                )
-                cause = f"Give cuda.Out for {name}, or cuda.InOut if the kernel reads it, too."
+                event = Event.LOST_OUTPUT(kernel=self._kernel.name)
                 finding = finding_of_launch(
-                    "unwritten", message, cause, self._kernel, severity="warning", array=name
+                    "unwritten", event, Cause.GIVEN_BY_IN(), self._kernel, severity="warning",
+                    array=name,
                 )
                 _findings.warn(finding)
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from helpers.quantities import quantity
-from helpers.simulator.findings.byte_counts import IN_BYTES
 from helpers.simulator.findings.race_facts import appends
+from helpers.simulator.findings.words import BYTES_ADVICE
 from helpers.simulator.machine import faults, memory
 from helpers.simulator.machine.arrays import declaration
 from helpers.simulator.machine.layouts import only_dtype
@@ -203,7 +203,7 @@ def _require_bytes(address: int, src: object, nbytes: int, call: str) -> None:
     if place == (address, src.size) and src.size < nbytes:
         detail = (
             f"cannot write {quantity(nbytes, 'byte')}: the allocation has "
-            f"{quantity(src.size, 'byte')}, as many as the array has elements. {IN_BYTES}"
+            f"{quantity(src.size, 'byte')}, as many as the array has elements. {BYTES_ADVICE}"
         )
         raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, detail)
 
