@@ -1,7 +1,11 @@
-"""What each kernel of kernels/ is launched with: grid, block, shared memory, macros, arguments."""
+"""What each kernel of kernels/ is launched with: grid, block, shared memory, macros, arguments. Its
+header says the same, and so does its source.
+"""
 
 import dataclasses
+import functools
 import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +28,7 @@ from helpers.problems import (
 )
 from helpers.problems.lenet import network_plan, pooled
 from tests import golden
+from tests.kernels import cards
 
 # Layers of one image and of many, one that nothing divides, strides, and more than one chunk.
 SHAPES = {
@@ -130,12 +135,20 @@ def network():
         yield (f"{spec.name}, {spec.pool}", spec.plan(shape))
 
 
-@pytest.mark.parametrize("room", (lines, products, layers, network), ids=lambda room: room.__name__)
+ROOMS = (lines, products, layers, network)
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.__name__)
 def test_launches_are_golden(room):
     """Their golden rows: what a GPU is given, without the text of the source."""
-    plans: dict[str, Plan] = dict(room())
-    for label, plan in plans.items():
+    for label, plan in planned(room).items():
         golden.require("launches", label, [row_of(one) for one in plan])
+
+
+@functools.cache
+def planned(room: Callable[[], Iterator[tuple[str, Plan]]]) -> dict[str, Plan]:
+    """The plans of a room by label."""
+    return dict(room())
 
 
 def row_of(one: Launch) -> dict[str, Any]:
@@ -168,3 +181,86 @@ def value_of(value: Argument) -> str:
     if isinstance(value, np.ndarray):
         return f"table {value.dtype} {value.shape}"
     return f"{np.dtype(type(value))} {value}"
+
+
+# --------------------------------------------------------------------------------------------------
+# Headers
+
+# Folders of kernels/ whose files have no card, and why.
+WITHOUT = {"rates": "evidence.rates chooses types, sizes and grids by what a GPU is asked for"}
+
+
+@functools.cache
+def launches() -> dict[str, list[Launch]]:
+    """The launches of each kernel as it is in kernels/: the first and the last of other macros."""
+    found: dict[str, dict[tuple, Launch]] = {}
+    for plan in (plan for room in ROOMS for plan in planned(room).values()):
+        for one in plan:
+            if one.source == kernels.source(one.name):
+                found.setdefault(one.name, {})[one.options] = one
+    return {name: [*several.values()] for name, several in found.items()}
+
+
+@pytest.mark.parametrize("name", kernels.names())
+def test_a_header_says_what_source_and_launch_do(name):
+    card = cards.read(name, kernels.source(name))
+    assert name in launches(), f"no room above launches {name}: add it to one"
+    first, *_, last = launches()[name] * 2
+    assert card.faults(first) == []
+    assert first is last or card.faults(last) == []
+
+
+def test_a_folder_without_cards_has_a_reason():
+    """The exercises' solutions have no header: their launches are the cases of the exercise."""
+    folders = {path.parent.name for path in kernels.FOLDER.rglob("*.cu")} - {kernels.FOLDER.name}
+    assert folders == set(WITHOUT)
+
+
+TILED, VECTOR, ATOMICS = "conv1d_tiled_input", "conv1d_vector", "conv2d_channels_atomics"
+WRONG = {
+    "another block": (TILED, "block = (TILE_WIDTH, 1", "block = (2 * TILE_WIDTH, 1", "256 in fact"),
+    "another grid": (TILED, "(TILE_WIDTH - 2R)), 1)", "TILE_WIDTH), 1)", "the grid along x is"),
+    "another axis": (ATOMICS, "M * C, B)", "B, M * C)", "the grid along y is B"),
+    "bounds": (VECTOR, "__launch_bounds__(THREADS)", "__launch_bounds__(64)", "bounds of 64"),
+    "an array less": (TILED, "N, P: float32", "P: float32", "Arrays lacks N"),
+    "an array more": (TILED, "N, P: float32", "N, P, Q: float32", "Arrays has Q"),
+    "another type": (TILED, "N, P: float32", "N, P: half", "N is half by the header, float in"),
+    "another type in the source": (TILED, "float* P", "double* P", "P is float32 by the header"),
+    "another shape": (TILED, "shape (FILTER_WIDTH,)", "shape (2R,)", "filter has the extent 2R"),
+    "more axes": (ATOMICS, "(B, C, H, W)", "(B, C, H, W, 2)", "cells by the header"),
+    "a macro less": (TILED, "TILE_WIDTH (cells", "Sizes (cells", "Constants lacks TILE_WIDTH"),
+    "a macro more": (TILED, "FILTER_WIDTH by", "FILTER_WIDTH, UNROLL by", "source has no UNROLL"),
+    "another macro in the source": (TILED, "#ifndef TILE_WIDTH", "#ifndef SIZE", "lacks SIZE"),
+    "another kind of memory": (TILED, "bytes, static", "bytes, dynamic", "static shared memory"),
+    "more shared memory": (TILED, "shared: TILE_WIDTH * 4", "shared: TILE_WIDTH * 8", "in fact"),
+    "more of it in the source": (TILED, "tile[TILE_WIDTH]", "tile[TILE_WIDTH + 1]", "in fact"),
+    "no constant memory": (TILED, "constant: FILTER", "FILTER", "Memory has the symbols []"),
+    "more constant memory": (TILED, "WIDTH * 4 bytes in `f", "WIDTH * 8 bytes in `f", "in fact"),
+    "another definition": (TILED, "R = FILTER_WIDTH / 2", "R = FILTER_WIDTH", "in fact"),
+    "an unknown name": (TILED, "block = (TILE_WIDTH", "block = (THREADS", "says what THREADS"),
+    "another architecture": ("gemm_tma", "Compile for sm_90a", "", "the header is for ''"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG.values(), ids=WRONG)
+def test_a_header_that_says_something_else_is_found(case):
+    name, old, new, fault = case
+    source = kernels.changed(name, (old, new))
+    one = dataclasses.replace(launches()[name][-1], source=source)
+    assert fault in " ".join(cards.read(name, source).faults(one))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("(TILE_WIDTH, 1, 1)", "(a whole tile, 1, 1)", "'a whole tile' is no formula"),
+        ("ceil(n / (TILE_WIDTH - 2R))", "ceil(n + 1)", "'ceil\\(n \\+ 1\\)' is no formula"),
+        ("block = (", "blocks of (", "give `block = \\(x, y, z\\)`"),
+        ("FILTER_WIDTH * 4 bytes in", "FILTER_WIDTH / 2.5 bytes in", "is no formula"),
+        ("// Launch", "// Start ", "has the fields"),
+        ("// conv1d_tiled_input.cu", "// conv1d_tiled.cu", "its first line"),
+    ],
+)
+def test_a_header_that_cannot_be_read_says_what_to_give(old, new, message):
+    with pytest.raises(cards.HeaderError, match=message):
+        cards.read(TILED, kernels.changed(TILED, (old, new)))
