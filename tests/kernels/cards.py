@@ -173,6 +173,8 @@ class Card:
             return list(_Comparison(self, one).faults())
         except CompileFailed as error:
             return [f"the source does not know all names of the header: {error}"]
+        except _Unknown as name:
+            return [f"Arrays has {name}, and nothing says what it is"]
 
     @property
     def formulas(self) -> Iterator[Formula]:
@@ -241,11 +243,8 @@ class _Comparison:
     def _held(self) -> Iterator[tuple[str, Any]]:
         """Yield the arguments of the launch and its constants, by names of the source."""
         for parameter, value in zip(self.parameters, self.one.arguments, strict=True):
-            yield (
-                (value.of.name, value.of)
-                if isinstance(value, TensorMap)
-                else (parameter.name, value)
-            )
+            is_map = isinstance(value, TensorMap)
+            yield (value.of.name, value.of) if is_map else (parameter.name, value)
         yield from self.one.constants.items()
 
     def _shapes(self, of_names: bool) -> Iterator[str]:

@@ -228,6 +228,7 @@ WRONG = {
     "another type in the source": (TILED, "float* P", "double* P", "P is float32 by the header"),
     "another shape": (TILED, "shape (FILTER_WIDTH,)", "shape (2R,)", "filter has the extent 2R"),
     "more axes": (ATOMICS, "(B, C, H, W)", "(B, C, H, W, 2)", "cells by the header"),
+    "an unknown size": (TILED, "float32, shape (n,)", "float32, shape (n, 2m)", "Arrays has m,"),
     "a macro less": (TILED, "TILE_WIDTH (cells", "Sizes (cells", "Constants lacks TILE_WIDTH"),
     "a macro more": (TILED, "FILTER_WIDTH by", "FILTER_WIDTH, UNROLL by", "source has no UNROLL"),
     "another macro in the source": (TILED, "#ifndef TILE_WIDTH", "#ifndef SIZE", "lacks SIZE"),
