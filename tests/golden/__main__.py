@@ -22,6 +22,7 @@ MODULES = (
     "tests/helpers/test_wrong_answers.py",
     "tests/simulator/test_corpus.py",
     "tests/simulator/test_counters.py",
+    "tests/kernels/test_launches.py",
     "tests/kernels/test_mutants.py",
     "tests/kernels/test_implicit.py",
     "tests/kernels/test_implicit_wgmma.py",
