@@ -221,7 +221,7 @@ bool update_together(Worker& w, const Warp& warp, const Instruction& i, int oper
 
 // The common update: each lane adds to a whole number of 4 or 8 bytes.
 template <class T>
-void add_by_lane(Worker& w, const Warp& warp, const Instruction& i, std::uint32_t lanes,
+void add_by_lane(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes,
                  const std::uint64_t* addresses) {
     const std::int32_t to = warp.operand(i, 1);
     const T* operands = &warp.at<T>(warp.operand(i, 2))[0];
@@ -236,6 +236,7 @@ void add_by_lane(Worker& w, const Warp& warp, const Instruction& i, std::uint32_
         added |= operand;
     });
     w.has_changed |= added != 0;
+    warp.yielding |= to >= 0 && added == 0;
 }
 
 // Orders a lane with the other threads that update the variable. A lock is taken by a
@@ -243,7 +244,8 @@ void add_by_lane(Worker& w, const Warp& warp, const Instruction& i, std::uint32_
 void order_update(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, int operation,
                   int lane, std::uint64_t address, std::uint64_t old, std::uint64_t fresh) {
     const Toucher32 me(w, warp, lane, pc);
-    w.order.atomic(address, me, warp.fence[lane], warp.after[lane], fresh);
+    const bool changes = old != fresh || i.bytes == 16;
+    w.order.atomic(address, me, warp.fence[lane], warp.after[lane], fresh, changes);
     if ((operation != ATOMIC_CAS && operation != ATOMIC_EXCH) || old == fresh ||
         (i.flags & ACQUIRE))
         return;
@@ -336,8 +338,12 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
             if (k == 0 && w.order.used)
                 order_update(w, warp, i, pc, operation, lane, address, old, fresh);
             if (to >= 0) set_slot(warp, to, i.bytes, lane, old);
-            // The thread may wait for a lock whose owner has not had its turn.
-            if ((swaps && fresh == old) || operation == ATOMIC_EXCH) warp.yielding = true;
+            // The thread may wait for a lock whose owner has not had its turn, or look at a flag.
+            const bool looks = to >= 0 && operand == 0 && fresh == old &&
+                               (operation == ATOMIC_OR || operation == ATOMIC_XOR ||
+                                operation == ATOMIC_ADD);
+            if ((swaps && fresh == old) || operation == ATOMIC_EXCH || looks)
+                warp.yielding = true;
         }
     }
     return true;
