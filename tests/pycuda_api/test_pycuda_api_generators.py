@@ -278,11 +278,9 @@ def test_a_source_is_preprocessed_as_it_is(tmp_path):
     (tmp_path / "square.cuh").write_text("__device__ int square(int a) { return a * a * SIDES; }\n")
     source = '#include "square.cuh"\n#define TWICE(a) (2 * (a))\nint y = TWICE(N); // why\n'
     text = compiler.preprocess_source(source, ["-DN=3", "-DSIDES=4", f"-I{tmp_path}"], "nvcc")
-    lines = [line.strip() for line in text.splitlines()]
-    assert "int square(int a) { return a * a * 4; }" in text and "int y = (2 * (3));" in lines
-    assert not any(line.startswith("#") for line in lines) and "why" not in text
-    compiler.compile_plain("#include <cuda_fp16.h>\n" + source, ["-DN=3", f"-I{tmp_path}"] + [
-        "-DSIDES=4"], False, "nvcc", None)  # fmt: skip
+    lines = text.strip().splitlines()
+    assert "int square(int a) { return a * a * 4; }" in text
+    assert lines[-1] == "int y = (2 * (3));" and "#define" not in text and "# 1" not in text
     with pytest.raises(cuda.CompileError, match=r"kernel.cu:2|kernel.cu\(2\)") as error:
         compiler.preprocess_source("int a;\n#error wrong\n", [], "nvcc")
     assert "wrong" in error.value.stderr
