@@ -499,7 +499,8 @@ def preprocessed(text: Text) -> str:
             + _missing_for_nvcc(nvcc is None)
         )
     with toolkit.scratch() as folder:
-        done = toolkit.run(_nvcc_command(text, folder, ["--preprocess", "-Xcompiler", "-P"]), folder)
+        phase = ("--preprocess", "-Xcompiler", "-P")
+        done = toolkit.run(_nvcc_command(text, folder, phase), folder)
         if done.returncode:
             raise CompileFailed(_without_folder(done.stderr, folder, text.file, text.folders))
         return done.stdout
