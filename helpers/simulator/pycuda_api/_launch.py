@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from helpers.quantities import quantity
-from helpers.simulator.compile.compiler import require_text
+from helpers.simulator.compile.compiler import preprocess, require_text
 from helpers.simulator.compile.includes import without_comments
 from helpers.simulator.compile.toolchain import CompileFailed
 from helpers.simulator.findings.findings import Finding, finding_of_launch
@@ -497,6 +497,13 @@ def load(source: str, options: Sequence[str], *, extern_c: bool, file: str = "ke
         module = load_module(source, tuple(options), file, extern_c)
         module.require_assembled()
         return Module(module)
+
+
+def preprocessed(source: str, options: Sequence[str], file: str = "kernel.cu") -> str:
+    """Return the text of compiler.preprocess. Raises CompileError as `load` does."""
+    require_text(source, options)
+    with _refused_source(file):
+        return preprocess(source, options, file)
 
 
 def image_of(source: str, options: Sequence[str], *, extern_c: bool) -> bytes:

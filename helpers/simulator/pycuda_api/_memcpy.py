@@ -111,8 +111,9 @@ def _htod(dest: object, src: object, call: str, stream: int, *, blocking: bool) 
         with refused(call):
             _require_bytes(address, src, data.nbytes, call)
             memory.write(address, data, data.nbytes)
-        dtype = src.dtype.name if isinstance(src, np.ndarray) else ""
-        memory.set_filling(address, data.nbytes, dtype if dtype in USUAL_OF_NUMPY else None)
+        dtype = src.dtype if isinstance(src, np.ndarray) else None
+        is_telling = dtype is not None and (dtype.name in USUAL_OF_NUMPY or dtype.names)
+        memory.set_filling(address, data.nbytes, dtype if is_telling else None)
         if (entry := memory.region(address)) is not None and entry[:2] == (address, data.nbytes):
             _writers.pop(entry[2], None)
         if isinstance(src, np.ndarray) and memory.requested(address) == src.nbytes:
