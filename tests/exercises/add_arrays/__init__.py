@@ -62,7 +62,7 @@ WRONG = (
         "+= or atomicAdd",
         ("if (i < n) C[i] =", "if (i < n) C[i] +="),
     ),
-    wrong("i <= n", "behind number n - 1", ("(i < n)", "(i <= n)"), status="finding"),
+    wrong("i <= n", "past number n - 1", ("(i < n)", "(i <= n)"), status="finding"),
     wrong("n written into the kernel", "never written", ("(i < n)", "(i < 100 && i < n)")),
     wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
 )
