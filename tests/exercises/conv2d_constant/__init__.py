@@ -47,7 +47,7 @@ WRONG = (
     ),
     wrong(
         "another map for each lane, and its sum thrown away",
-        "threadIdx has no place",
+        "leave threadIdx out",
         (
             INDEX,
             "* (filter[((m * C + c) * K + p) * K + q]"
