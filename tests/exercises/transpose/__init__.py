@@ -11,7 +11,7 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("no tile", "along its columns", file="wrong_direct.cu", status="budget"),
+    wrong("no tile", "that another lane has loaded", file="wrong_direct.cu", status="budget"),
     wrong("rows of 32 cells", "in one bank", ("tile[32][33]", "tile[32][32]"), status="budget"),
     wrong(
         "one warp fills the tile",

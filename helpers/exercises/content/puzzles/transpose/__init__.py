@@ -11,8 +11,8 @@ from helpers.exercises.content.puzzles import over_image, puzzle, sectors_per_re
 
 TILE = (
     "Lanes that are neighbours in a row of N are a whole row apart in P, so each touches its own "
-    "sector there. Cross a tile in shared memory: fill it along its rows, and read it along its "
-    "columns."
+    "sector there. Lanes should load neighbours of N, and store neighbours of P: how can a lane "
+    "store a cell that another lane has loaded?"
 )
 
 
