@@ -434,7 +434,8 @@ def _claim(times: Times) -> str:
         ((name, ratio),) = bars
         return f"{where}, {name} beside {ratio.over}: {ratio.words()}"
     if bars and best.ratio is not None:
-        return f"{where}: {best.kernel.title} is best, {best.ratio.words()}"
+        gain = f"{best.ratio.words()} {'as' if best.ratio.different else 'from'} {best.ratio.over}"
+        return f"{where}: {best.kernel.title} is best, {gain}"
     if bars:
         return f"{where}: none is faster than {best.kernel.title}"  # which has no bar
     if best.ms is None:
