@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 Data = Times | Mapping[str, Times]
 MOST_BOUNDS = 5  # of a kernel from problem to problem: counting takes a second or two
+BESIDE_CHARACTERS = 55  # of a line above a picture that has another one beside it
 LEAST_LINEAR = 0.1  # a ratio below it cannot be read on an axis that begins at 0
 
 
@@ -96,7 +98,8 @@ def curve(
         ax.set_xlabel(xlabel or by.replace("_", " "))
         if len(lines) + len(bounds) > 1:
             ax.legend(frameon=False, loc="upper left")
-        plotting.style(ax, title or _claim(one))
+        claim = _claim(one) if len(pictures) == 1 else textwrap.fill(_claim(one), BESIDE_CHARACTERS)
+        plotting.style(ax, title or claim)
     first = pictures[0][0]
     first.set_ylabel(f"time over that of\n{over.title}" if over else "time (ms)")
     for ax, _ in pictures:
@@ -434,7 +437,8 @@ def _claim(times: Times) -> str:
         ((name, ratio),) = bars
         return f"{where}, {name} beside {ratio.over}: {ratio.words()}"
     if bars and best.ratio is not None:
-        return f"{where}: {best.kernel.title} is best, {best.ratio.words()}"
+        gain = f"{best.ratio.words()} {'as' if best.ratio.different else 'from'} {best.ratio.over}"
+        return f"{where}: {best.kernel.title} is best, {gain}"
     if bars:
         return f"{where}: none is faster than {best.kernel.title}"  # which has no bar
     if best.ms is None:

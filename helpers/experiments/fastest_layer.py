@@ -432,8 +432,11 @@ def resources_figure(times: Mapping[str, Times]) -> Figure:
 
 
 def end_figure(times: Mapping[str, Times]) -> Figure:
-    """Draw the times of kernels by layer, cuDNN's from the benchmark, and both floors."""
-    longest, counts = 0.0, [len(one) + 2 for one in times.values()]
+    """Draw the times of kernels by layer, cuDNN's from the benchmark, and both floors.
+
+    The axis is logarithmic, because the libraries' times are many times ours.
+    """
+    counts = [len(one) + 2 for one in times.values()]
     figure, axes = styles.subplots(
         10, 0.42 * sum(counts) + 1.5 * len(times), len(times), height_ratios=counts, sharex=True
     )
@@ -444,16 +447,15 @@ def end_figure(times: Mapping[str, Times]) -> Figure:
         bars.append(("cuDNN, FP32", modes["FP32"], ""))
         bars.append((f"cuDNN, {mode}: its fastest", modes[mode], ""))
         for place, (label, ms, state) in enumerate(bars):
-            kind = "library" if label.startswith("cuDNN") else "ours"
-            kind = "yours" if label.startswith("yours") else kind
             if ms is None:
                 words = "" if state == NOT_YET else f"  {state}"  # the axis says "yours: not yet"
-                ax.text(0, place, words, va="center", fontsize="small")
+                across = ax.get_yaxis_transform()
+                ax.text(0, place, words, va="center", fontsize="small", transform=across)
                 continue
-            styles.bar(ax, place, ms, kind)
-            styles.beside(ax, ms, place, f"{ms:.2f}")
+            styles.dot(ax, place, ms, hollow=label.startswith(("cuDNN", "yours")))
+            styles.beside(ax, ms, place, f"{ms:.2f}", points=9)
         ax.set_yticks(range(len(bars)), [label for label, _, _ in bars])
-        ax.invert_yaxis()
+        ax.set_ylim(len(bars) - 0.5, -0.5)
         floor = limits.floor(limits.conv2d(conv2d.shape_of(name, LARGE)), measured.record.device)
         for seconds, line, words in (
             (floor.memory_s, ":", "DRAM, FP32 in and out"),
@@ -464,9 +466,10 @@ def end_figure(times: Mapping[str, Times]) -> Figure:
         ours = WAYS[SPLIT][name].name
         factor = gain(measured)
         plotting.style(ax, f"{name}: {ours} is {factor:.2f} times as fast as the best FP32 kernel")
-        ax.set_xlabel("time of 10,000 images (ms)")
-        longest = max([longest, *(ms for _, ms, _ in bars if ms is not None)])
+        ax.set_xscale("log")
+        styles.plain_ticks(ax.xaxis, (0.1, 0.2, 0.5, 1, 2, 5, 10, 20))
+        ax.set_xlabel("time of 10,000 images (ms; logarithmic, left is faster)")
+        ax.margins(x=0.12)
         styles.legend_beside(ax)
         plotting.caption(ax, measured.record)
-    ax.set_xlim(0, 1.12 * longest)  # of all pictures
     return figure

@@ -37,7 +37,7 @@ from helpers.plotting.styles import (
 Data = Measured | Sequence[Mapping[str, Any]]
 
 FEW_POWERS = 1_000  # a logarithmic axis is short below this ratio of its ends
-LOG_FROM = 30  # the axis is logarithmic above this ratio of the largest to the smallest value
+LOG_FROM = 20  # the axis is logarithmic above this ratio of the largest to the smallest value
 
 
 def speedup(
@@ -49,7 +49,7 @@ def speedup(
 ) -> Axes:
     """Draw horizontal bars: how many times faster than `baseline` each series is.
 
-    The baseline has a bar of its own, at 1. If the values differ by more than a factor of 30, the
+    The baseline has a bar of its own, at 1. If the values differ by more than a factor of 20, the
     axis is logarithmic, and dots take the place of bars. data: a Record, or its rows (dicts with
     "series", "median_ms", "low_ms", "high_ms" and parameters), one for each bar.
 

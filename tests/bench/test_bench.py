@@ -731,9 +731,11 @@ def test_figures_follow_the_times():
     floor = layer.floor_ms(times.record.device) / times.ms("conv2d_constant")
     drawn = {text.get_text(): text.xy[0] for text in bars.texts}
     assert drawn[f"floor: {floor:.2g}"] == floor
-    curve = bench.curve(times, by="maps")
-    assert "maps 4 is best, 1.56 x as fast" in curve.axes[0].get_title(loc="left")
-    assert curve.axes[0].get_ylim()[0] == 0
+    (curve,) = bench.curve(times, by="maps").axes
+    assert "maps 4 is best, 1.56 x as fast as conv2d_constant" in curve.get_title(loc="left")
+    assert curve.get_ylim()[0] == 0
+    beside = bench.curve({"one": times, "another": times}, by="maps").axes
+    assert all(ax.get_title(loc="left").count("\n") == 1 for ax in beside), "titles do not meet"
     widths = layer.sweep("conv2d_constant", TILED, TILE_WIDTH=(8, 16, 20, 32), record="111_deeper")
     assert len(bench.curve(widths, by="tile_width").axes[0].get_legend().get_texts()) == 2
     assert len(bench.ladder(widths).axes[0].get_yticklabels()) == 8

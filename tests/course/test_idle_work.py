@@ -13,7 +13,7 @@ from helpers.exercises.judge.exercise import Exercise
 
 ALL = [one for one in map(exercises.find, exercises.names()) if isinstance(one, Exercise)]
 # One warp is all that these launch, and one block all that the others do.
-ONE_WARP = ("one_mma", "one_ldmatrix", "two_products", "split_sum")
+ONE_WARP = ("one_mma", "one_ldmatrix", "two_products", "split_sum", "swizzled_fragments")
 ONE_BLOCK = ("small_product", "squares", "store_rows", "wgmma_taps", *ONE_WARP)
 ONCE = ("copy_bulk",)  # sets up mbarriers, which a block may do once: a loop of it is a finding
 SHARED = [one for one in ALL if one.name not in (*ONE_BLOCK, *ONCE)]

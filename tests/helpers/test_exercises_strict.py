@@ -20,7 +20,7 @@ pytestmark = pytest.mark.long
 
 ALL = [one for one in map(exercises.find, exercises.names()) if isinstance(one, Exercise)]
 # One block, or a fixed number of a few.
-ONE_WARP = ("one_mma", "one_ldmatrix", "two_products", "split_sum")
+ONE_WARP = ("one_mma", "one_ldmatrix", "two_products", "split_sum", "swizzled_fragments")
 SMALL = ("squares", "store_rows", "small_product", "wgmma_taps", *ONE_WARP, "fft_back")
 # Layers of a drawn shape that a competition keeps small, and one cut into launches.
 LAYERS = ("my_rung", "my_entry", "conv2d_chunk")

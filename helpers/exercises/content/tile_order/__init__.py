@@ -61,6 +61,7 @@ def in_bands(case: kit.Case) -> np.ndarray:
 
 EXERCISE = kit.Exercise(
     name="tile_order",
+    place=2,
     lab="307_half_precision_ladder",
     title="The order of tiles of blocks that stay",
     points=5,
