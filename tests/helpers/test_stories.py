@@ -10,171 +10,43 @@ import pytest
 
 from helpers import exercises, kernel_cells
 from helpers.exercises.judge import exercise, explained, mutants, stories
+from helpers.exercises.judge.base import NOTEBOOK_SEED
 from helpers.exercises.judge.verdict import ExerciseError, Verdict
 from helpers.simulator.explain import pictures, story, words
+from tests import golden
 from tests.exercises import edited, right, text_of
+from tests.exercises.answers import Edit
+from tests.exercises.told import EDITS, TOLD
 
-# Exercise, edits of its solution, kind of the cause, line of the %%kernel cell, sentence.
-WRONG: list[tuple[str, tuple[tuple[str, str], ...], str, int, str]] = [
-    (
-        "conv1d_basic",
-        (("cell >= 0 && cell < n", "cell > 0 && cell < n"),),
-        "decision",
-        15,
-        "The first 2 cells of P lack a term: line 15, `cell > 0 && cell < n` is false with "
-        "cell = 0, n = 6.",
-    ),
-    (
-        "conv1d_basic",
-        (("cell >= 0 && cell < n", "0 <= cell < n"),),
-        "decision",
-        15,
-        "Thread 0 reads N[-1]: line 15, `0 <= cell < n` is true with cell = -1, n = 2.",
-    ),
-    (
-        "conv1d_basic",
-        (("cell >= 0 && cell < n", "cell >= 0 && cell < n && (j > 0 || threadIdx.x > 0)"),),
-        "decision",
-        15,
-        "P[4] lacks N[3]*filter[0]: line 15, `cell >= 0 && cell < n && (j > 0 || threadIdx.x > 0)` "
-        "is false with cell = 3, n = 6, j = 0, threadIdx.x = 0.",
-    ),
-    (
-        "conv1d_basic",
-        (("filter[j]", "filter[2 - j]"),),
-        "index",
-        16,
-        "Line 16 reads filter[0] where filter[2] belongs: `filter[2 - j]` with j = 2.",
-    ),
-    (
-        "conv1d_basic",
-        (("blockIdx.x * blockDim.x + threadIdx.x", "blockIdx.x + threadIdx.x * blockDim.x"),),
-        "variable",
-        5,
-        "Line 5, `i = blockIdx.x + threadIdx.x * blockDim.x`, gives thread 1 i = 4; 1 belongs "
-        "there.",
-    ),
-    (
-        "axpy_basic",
-        (("i < n", "i < n - 1"),),
-        "decision",
-        8,
-        "No thread stores y[2]: line 8, `i < n - 1` is false with i = 2, n = 3.",
-    ),
-    (
-        "axpy_basic",
-        (("i < n", "i <= n"),),
-        "decision",
-        8,
-        "Thread 3 reads x[3]: line 8, `i <= n` is true with i = 3, n = 3.",
-    ),
-    (
-        "block_sums",
-        (("stride >= 1;", "stride > 1;"),),
-        "decision",
-        12,
-        "sums[0] lacks N[1]: line 12, `t < 32 && stride > 1` is false with t = 0, stride = 1.",
-    ),
-    (
-        "conv1d_tiled_steps",
-        (("TILE_WIDTH + 2 * RADIUS; s", "TILE_WIDTH + RADIUS; s"),),
-        "unset",
-        0,
-        "",
-    ),
-    ("deal_cells", (("__syncthreads();", "__syncthreads;"),), "race", 0, ""),
-    (  # another line's fault would explain the first output as well
-        "conv1d_basic",
-        (("i - 1 + j", "i + j"),),
-        "index",
-        16,
-        "Line 16 reads N[1] where N[0] belongs: `N[cell]` with cell = 1.",
-    ),
-    (  # what a thread reads is right; where it stores is not
-        "transpose",
-        (("column < height && row < width", "x < width && y < height"),),
-        "decision",
-        14,
-        "No thread stores P[2][1]: line 14, `x < width && y < height` is false with x = 1, "
-        "width = 3, y = 2, height = 2.",
-    ),
-    (  # the condition that is there is no fault
-        "axpy_basic",
-        (("i < n", "true"),),
-        "unguarded",
-        9,
-        "Thread 3 has no output, but nothing keeps it from line 9, where it reads x[3].",
-    ),
-    (  # many steps: only some of the wrong cells are followed
-        "conv2d_patch",
-        (("r < 8", "r < 7"),),
-        "decision",
-        13,
-        "Row 1 of y lacks 7 terms: line 13, `r < 7` is false with r = 7.",
-    ),
-    (  # all outputs are right, but for what no thread has stored
-        "rung",
-        (("if (m < maps) sum[m]", "sum[m]"),),
-        "unset",
-        35,
-        "",
-    ),
-    (  # too many steps for formulas, and an index that the source writes by a pointer
-        "conv2d_windows",
-        (("const int map = g + i / 2 * 8;", "const int map = g;"),),
-        "variable",
-        98,
-        "Line 98, `map = g`, gives thread 0 map = 0; 8 belongs there.",
-    ),
-    (  # a lane without an output reads all the same in the right kernel
-        "taps_split",
-        (("c = t / (K * K)", "c = t / K"),),
-        "outside",
-        15,
-        "Thread (2, 0) reads x[16], outside of the array: line 15, "
-        "`x[((b * C + c) * H + h + p) * W + w + q]`.",
-    ),
-    (  # no wait helps two threads with one cell
-        "small_product",
-        (("PITCH = 72", "PITCH = 56"),),
-        "one cell",
-        15,
-        "Thread 0 and thread 24 both write left[56]: line 15, `left[row * PITCH + term]`.",
-    ),
-    (
-        "conv1d_basic",
-        (("if (i < n)", "if (i > 0 && i < n - 1)"),),
-        "decision",
-        8,
-        "No thread stores the first and the last cell of P: line 8, `i > 0 && i < n - 1` is false "
-        "with i = 0, n = 6.",
-    ),
-]
 WITH_SMALL = [
     name for name in exercises.names() if getattr(exercises.find(name), "small", None) is not None
 ]
 
 
-@pytest.mark.parametrize(("name", "edits", "kind", "line", "sentence"), WRONG)
-def test_cause(
-    name: str,
-    edits: tuple[tuple[str, str], ...],
-    kind: str,
-    line: int,
-    sentence: str,
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("name", "edit"), TOLD)
+def test_what_is_told_of_a_wrong_answer(
+    name: str, edit: Edit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # What a slow computer finds must not depend on its speed.
-    monkeypatch.setattr(story, "MOST_SECONDS", 20.0)
-    monkeypatch.setattr(explained, "MOST_SECONDS", 20.0)
+    # What is told must not depend on the computer's speed: runs are counted, and no seconds.
+    monkeypatch.setattr(story, "MOST_RUNS", 60)
+    for name_of_limit in ("MOST_SECONDS", "QUICK_SECONDS"):
+        monkeypatch.setattr(explained, name_of_limit, 60.0)
+    monkeypatch.setattr(story, "MOST_SECONDS", 60.0)
+    monkeypatch.setattr(exercise, "_stories", {})
     one = exercises.find(name)
-    told = stories.story_of(one, kernel_cells.parse(edited(one, *edits)))
-    assert told is not None
-    cause = told.story.causes[0]
-    assert (cause.kind, cause.line if line else 0) == (kind, line)
-    said = words.sentence(told.story)
-    assert words.count_of_words(said) <= words.MOST_WORDS
-    assert said == sentence or not sentence
+    cell = kernel_cells.parse(edited(one, edit))
+    said = one._with_story(one._of_cell(cell, NOTEBOOK_SEED), cell)
+    if not said.is_guess and said.story is None:
+        one._follow(cell)  # its mistake has a hint of its own: why() shows its story
+    told = exercise._stories.get(name)
+    if told is not None:
+        sentence = words.sentence(told.story)
+        assert words.count_of_words(sentence) <= words.MOST_WORDS
+    in_box = None
+    if edit == EDITS[name][0]:
+        tasks = (replace(task, right=None) for task in stories.tasks(one, cell))
+        in_box = explained.cause_of(cell, tasks, one.limit_s)
+    golden.require("stories", f"{name}: {edit[0]} -> {edit[1]}", golden.of_story(said, told, in_box))
 
 
 @pytest.mark.parametrize("name", WITH_SMALL)

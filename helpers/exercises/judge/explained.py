@@ -93,6 +93,18 @@ def told_of(cell: KernelCell, tasks: Iterable[Task], limit_s: float) -> Told | N
     return found
 
 
+def cause_of(cell: KernelCell, tasks: Iterable[Task], limit_s: float) -> list[str]:
+    """Return the lines of an answer's story if it has a cause, none otherwise. limit_s: of one run.
+    """
+    try:
+        told = told_of(cell, tasks, limit_s)
+    except NoStory:
+        return []
+    if told is None or not told.has_cause:
+        return []
+    return words.lines_of(told.story, told.case.title)
+
+
 def _shows_a_pattern(story: Story) -> bool:
     """Return whether some cells are right: where all are wrong, much could be the cause."""
     return bool(story.causes) and (story.wrong is None or not story.wrong.is_all)
