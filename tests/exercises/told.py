@@ -69,17 +69,17 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     "conv2d_chunk": (
         ("W + w + q]", "W + h + q]"),
     ),
+    "conv2d_columns": (
+        ("filter + (m * 7 + p) * 7", "filter + (m * 7 + p) * 8"),
+    ),
     "conv2d_constant": (
         ("W + w", "W - w"),
-        ("p) * W + w", "p) * H + w"),
     ),
     "conv2d_half": (
         ("(c * H + h + p) * W + w + q", "(c * H + h) * W + w + q"),
-        ("weights[(c * K", "weights[(m * K"),
     ),
     "conv2d_implicit_gemm": (
         ("const int h = col / out_w", "const int h = col / W"),
-        ("w + q]", "w - q]"),
     ),
     "conv2d_implicit_gemm_fast": (
         ("col / out_w * W", "col / W * W"),
@@ -92,6 +92,9 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("r < 8; ++r", "r < 7; ++r"),
         ("h + r < H && w + i < W", "h + r <= H && w + i < W"),
     ),
+    "conv2d_register_2d": (
+        ("tile[row + h + p]", "tile[row + p]"),
+    ),
     "conv2d_same": (
         ("row < 0", "row < 1"),
         ("row >= H", "row > H"),
@@ -103,7 +106,6 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "conv2d_tiled": (
         ("r < SPAN", "r <= SPAN"),
-        ("p][threadIdx.x + q]", "p][threadIdx.y + q]"),
     ),
     "conv2d_tiled_maps": (
         ("o < MAPS; ++o)\n            if (first", "o < MAPS - 1; ++o)\n            if (first"),
@@ -122,7 +124,6 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "conv_pool": (
         ("h >= out_h || w >= out_w", "h >= out_h && w >= out_w"),
-        ("largest = max(largest, sum)", "largest = sum"),
     ),
     "copy_async": (
         ("start_copy(tiles[0],", "start_copy(tiles[1],"),
@@ -135,12 +136,107 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("__syncthreads();", "__syncthreads;"),
         ("t) % 256]", "t) % 257]"),
         ("cells[(step * t) % 256]", "cells[(step + t) % 256]"),
-        ("blockIdx.x * 256", "blockIdx.x * 255"),
     ),
     "flip_rows": (
         ("threadIdx.y", "threadIdx.x"),
         ("blockIdx.x", "blockIdx.y"),
-        ("P[(height - 1 - y)", "P[(height + 1 - y)"),
+    ),
+    "gemm_column": (
+        ("row < rows && col < cols", "row < cols && col < rows"),
+    ),
+    "gemm_flat": (
+        ("i += ROWS", "i += STEP"),
+    ),
+    "gemm_patch": (
+        ("tile_a[ty + p * ACROSS][i]", "tile_a[ty + p][i]"),
+    ),
+    "im2col_basic": (
+        ("h = pixel / out_w, w", "h = pixel / W, w"),
+    ),
+    "implicit_counting": (
+        ("q -= K; ++p;", "q -= K;"),
+    ),
+    "my_entry": (
+        ("r < 11 + K", "r < 10 + K"),
+    ),
+    "one_ldmatrix": (
+        ("lane < 16", "lane < 8"),
+        ("a_rows[lane % 16][lane / 16]", "a_rows[lane / 2][lane % 2]"),
+    ),
+    "one_mma": (
+        ("lane % 4 * 2", "lane % 4"),
+        ("lane % 4 * 2", "lane % 5 * 2"),
+    ),
+    "rung": (
+        # all outputs are right, but for what no thread has stored
+        ("if (m < maps) sum[m]", "sum[m]"),
+        (
+            "[threadIdx.y + i / K][threadIdx.x + i % K]",
+            "[threadIdx.y + i % K][threadIdx.x + i / K]",
+        ),
+    ),
+    "running_sums": (
+        ("s[t - far]", "s[t + far]"),
+    ),
+    "second_difference": (
+        ("127)", "126)"),
+    ),
+    "small_product": (
+        # no wait helps two threads with one cell
+        ("PITCH = 72", "PITCH = 56"),
+        ("a[row * TERMS + term]", "a[row * DEPTH + term]"),
+    ),
+    "split_product": (
+        ("first - kept.x, second - kept.y", "first - kept.y, second - kept.x"),
+    ),
+    "split_sum": (
+        ("step % SHORT == SHORT - 1", "step % SHORT == SHORT"),
+    ),
+    "store_rows": (
+        ("n * 16 + q * 4", "n * 16 + q"),
+    ),
+    "sum_in_y": (
+        ("cell[p * W", "cell[p + W"),
+    ),
+    "sum_table": (
+        ("(x < width && y", "(x < height && y"),
+    ),
+    "taps_split": (
+        # a lane without an output reads all the same in the right kernel
+        ("c = t / (K * K)", "c = t / K"),
+        ("half > 0; half", "half > 1; half"),
+    ),
+    "tile_order": (
+        ("tile - first * wide", "tile - first"),
+    ),
+    "tile_product": (
+        ("k < 16; ++k", "k < inner; ++k"),
+        ("    __syncthreads();    // the next", "    // the next"),
+    ),
+    "to_half": (
+        ("i < n / 2", "i < n"),
+    ),
+    "transpose": (
+        # what a thread reads is right; where it stores is not
+        ("column < height && row < width", "x < width && y < height"),
+        (
+            "height + column] = tile[threadIdx.x][threadIdx.y]",
+            "height + row] = tile[threadIdx.x][threadIdx.y]",
+        ),
+        ("height + column]", "height - column]"),
+        ("tile[threadIdx.x][threadIdx.y]", "tile[threadIdx.y][threadIdx.y]"),
+    ),
+    "turned_tiles": (
+        ("start + stride < n", "start + 2 * stride < n"),
+    ),
+    "two_products": (
+        ("step < 2; ++step", "step < 1; ++step"),
+    ),
+    "unrolled_by_two": (
+        ("if (q < K) sum", "if (q <= K) sum"),
+    ),
+    "wgmma_taps": (
+        ("b_first + 16 * tap", "b_first + 8 * tap"),
     ),
 }
 TOLD = [(name, edit) for name, every in EDITS.items() for edit in every]

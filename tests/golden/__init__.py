@@ -109,9 +109,9 @@ def of_verdict(verdict: Verdict) -> Row:
 
 
 def of_story(verdict: Verdict, told: Told | None, in_box: Sequence[str] | None) -> Row:
-    """Return what a check says of a wrong answer, and its story: its lines, the kinds of its causes,
-    the line of the first one, and whether it is known. in_box: the lines that a grader's box tells,
-    without a solution; None where it was not asked.
+    """Return what a check says of a wrong answer, and its story: its lines, the kinds of its
+    causes, the line of the first one, and whether it is known. in_box: the lines that a grader's
+    box tells, without a solution; None where it was not asked.
     """
     causes = told.story.causes if told is not None else ()
     lines = words.lines_of(told.story, told.case.title) if told is not None else []

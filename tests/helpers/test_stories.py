@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from dataclasses import replace
 
@@ -11,7 +12,9 @@ import pytest
 from helpers import exercises, kernel_cells
 from helpers.exercises.judge import exercise, explained, mutants, stories
 from helpers.exercises.judge.base import NOTEBOOK_SEED
+from helpers.exercises.judge.compiler_words import Remark
 from helpers.exercises.judge.verdict import ExerciseError, Verdict
+from helpers.simulator import Finding
 from helpers.simulator.explain import pictures, story, words
 from tests import golden
 from tests.exercises import edited, right, text_of
@@ -38,7 +41,7 @@ def test_what_is_told_of_a_wrong_answer(
     said = one._with_story(one._of_cell(cell, NOTEBOOK_SEED), cell)
     if not said.is_guess and said.story is None:
         one._follow(cell)  # its mistake has a hint of its own: why() shows its story
-    told = exercise._stories.get(name)
+    told = exercise._stories.get(one.name)
     if told is not None:
         sentence = words.sentence(told.story)
         assert words.count_of_words(sentence) <= words.MOST_WORDS
@@ -46,7 +49,8 @@ def test_what_is_told_of_a_wrong_answer(
     if edit == EDITS[name][0]:
         tasks = (replace(task, right=None) for task in stories.tasks(one, cell))
         in_box = explained.cause_of(cell, tasks, one.limit_s)
-    golden.require("stories", f"{name}: {edit[0]} -> {edit[1]}", golden.of_story(said, told, in_box))
+    row = golden.of_story(said, told, in_box)
+    golden.require("stories", f"{name}: {edit[0]} -> {edit[1]}", row)
 
 
 @pytest.mark.parametrize("name", WITH_SMALL)
@@ -140,18 +144,6 @@ def test_a_recognised_mistake_is_told_where_nothing_else_is_known(
     assert caught.value.verdict.hint == same_blocks.hint
 
 
-def test_a_remark_of_the_compiler_comes_before_a_story_without_a_cause() -> None:
-    one = exercises.find("conv1d_basic")
-    cell = kernel_cells.parse(edited(one, ("P[i] = sum;", "P[i] == sum;")))
-    told = stories.story_of(one, cell)
-    assert told is not None
-    verdict = replace(one._of_cell(cell, 1), is_recognised=False)
-    unknown = replace(told, story=replace(told.story, causes=()))
-    first = stories.told_in(verdict, unknown).explanation
-    assert "`==` compares" in first.sentence and first.evidence[0].startswith("No thread stores")
-    assert "`==` compares" not in stories.told_in(replace(verdict, remark=""), unknown).hint
-
-
 def test_a_missing_wait_of_a_warp_is_told_as_such() -> None:
     """A story tries waits of all threads alone, which a branch forbids here."""
     one = exercises.find("block_sums")
@@ -161,6 +153,78 @@ def test_a_missing_wait_of_a_warp_is_told_as_such() -> None:
     assert "__syncwarp() is missing" in caught.value.verdict.explanation.sentence
     assert "No wait of all threads" not in said
     assert "Thread 8: `s[t]` with t = 8" in " ".join(said.split())
+
+
+MADE = {  # kinds of stories: an exercise, an edit of its solution
+    "cause": ("conv1d_basic", ("cell >= 0 &&", "cell > 0 &&")),
+    "no cause": ("conv1d_basic", ("sum += N[cell]", "sum = N[cell]")),
+    "race in a warp": ("block_sums", ("        __syncwarp();\n", "")),
+    "one line": ("conv2d_same", ("w >= W)", "w > W)")),
+    "endless": ("above_lowest", ("far > 0", "far >= 0")),
+}
+# The kind of a story, what else is known of the answer, and what comes first.
+FIRST = [
+    ("cause", "guess", "story"),
+    ("cause", "finding", "story"),
+    ("cause", "mutant", "story"),
+    ("cause", "remark on its line", "remark"),
+    ("cause", "remark on another line", "story"),
+    ("no cause", "guess", "story"),
+    ("no cause", "mutant", "mutant"),
+    ("no cause", "finding", "finding"),
+    ("no cause", "remark on another line", "remark"),
+    ("race in a warp", "mutant", "mutant"),
+    ("race in a warp", "finding", "advice"),
+    ("one line", "finding", "story"),  # nothing can stand between two stores in one line
+    ("endless", "time", "story"),
+    ("endless", "mutant", "story"),
+]
+
+
+@functools.cache
+def made(kind: str) -> explained.Told:
+    name, edit = MADE[kind]
+    one = exercises.find(name)
+    told = stories.story_of(one, kernel_cells.parse(edited(one, edit)))
+    assert told is not None
+    return told
+
+
+@pytest.mark.parametrize(("kind", "known", "speaker"), FIRST)
+def test_who_speaks_first(kind: str, known: str, speaker: str) -> None:
+    told = made(kind)
+    line = told.story.causes[0].line if told.story.causes else 3
+    finding = Finding("race", "thread 1 writes s[0]", "k.cu", 7, cause="Advice.")
+    guess = Verdict("x", "wrong", "FAIL x: 2 of 9 values", 0, 5, hint="A guess.", is_guess=True)
+    found = replace(guess, status="finding", message=f"FAIL x: n = 9\n{finding}", finding=finding)
+    verdicts = {
+        "guess": guess,
+        "finding": replace(found, hint=""),
+        "mutant": replace(guess, hint="Of a mutant.", is_recognised=True),
+        "time": replace(guess, status="time"),
+        "remark on its line": guess.after(Remark(line, "A remark.")),
+        "remark on another line": guess.after(Remark(line + 1, "A remark.")),
+    }
+    says = {
+        "story": words.sentence(told.story),
+        "mutant": "Of a mutant.",
+        "remark": "A remark.",
+        "advice": "Advice.",
+    }
+    said = stories.told_in(verdicts[known], told)
+    first = said.explanation.sentence
+    assert first.startswith(says.get(speaker, f"FAIL: {finding.kind}")), first
+    assert str(said).count("A remark.") == ("remark" in known)
+
+
+def test_the_reason_for_no_story_does_not_come_before_a_finding() -> None:
+    finding = Finding("race", "thread 1 writes s[0]", "k.cu", 7)
+    found = Verdict(
+        "x", "finding", f"FAIL x: n = 9\n{finding}", 0, 5, finding=finding, is_guess=True
+    )
+    said = stories.untold(found, "Its launches are not recorded.")
+    assert said.explanation.sentence.startswith("FAIL: race")
+    assert "Its launches are not recorded." in str(said)
 
 
 def test_a_guess_says_that_it_is_one() -> None:
