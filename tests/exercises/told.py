@@ -128,6 +128,9 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     "copy_async": (
         ("start_copy(tiles[0],", "start_copy(tiles[1],"),
     ),
+    "copy_bulk": (
+        ("turn / 2 % 2", "turn % 2"),
+    ),
     "copy_in_flight": (
         ("(i < n)", "(i <= n)"),
         ("value[k] = i < n ? in[i]", "value[k] = i <= n ? in[i]"),
@@ -136,6 +139,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("__syncthreads();", "__syncthreads;"),
         ("t) % 256]", "t) % 257]"),
         ("cells[(step * t) % 256]", "cells[(step + t) % 256]"),
+    ),
+    # cells of two floats
+    "fft_back": (
+        ("span *= 2", "span *= 4"),
     ),
     "flip_rows": (
         ("threadIdx.y", "threadIdx.x"),

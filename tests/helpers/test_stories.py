@@ -137,7 +137,7 @@ def test_a_recognised_mistake_is_told_where_nothing_else_is_known(
         one.check(cell)
     story = caught.value.verdict.story
     assert story is not None and story.sentence == same_blocks.hint
-    assert "no thread stores P[0][32]" in story.evidence[0]
+    assert "no thread stores P[32][0]" in story.evidence[0]
     monkeypatch.setattr(stories, "story_of", lambda *_: None)
     with pytest.raises(ExerciseError) as caught:
         one.check(cell)
