@@ -190,11 +190,15 @@ def made(kind: str) -> explained.Told:
     return told
 
 
+def a_race() -> Finding:
+    return story.faults(made("race in a warp").story.tape)[0]
+
+
 @pytest.mark.parametrize(("kind", "known", "speaker"), FIRST)
 def test_who_speaks_first(kind: str, known: str, speaker: str) -> None:
     told = made(kind)
     line = told.story.causes[0].line if told.story.causes else 3
-    finding = Finding("race", "thread 1 writes s[0]", "k.cu", 7, cause="Advice.")
+    finding = a_race()
     guess = Verdict("x", "wrong", "FAIL x: 2 of 9 values", 0, 5, hint="A guess.", is_guess=True)
     found = replace(guess, status="finding", message=f"FAIL x: n = 9\n{finding}", finding=finding)
     verdicts = {
@@ -209,7 +213,7 @@ def test_who_speaks_first(kind: str, known: str, speaker: str) -> None:
         "story": words.sentence(told.story),
         "mutant": "Of a mutant.",
         "remark": "A remark.",
-        "advice": "Advice.",
+        "advice": finding.cause,
     }
     said = stories.told_in(verdicts[known], told)
     first = said.explanation.sentence
@@ -218,7 +222,7 @@ def test_who_speaks_first(kind: str, known: str, speaker: str) -> None:
 
 
 def test_the_reason_for_no_story_does_not_come_before_a_finding() -> None:
-    finding = Finding("race", "thread 1 writes s[0]", "k.cu", 7)
+    finding = a_race()
     found = Verdict(
         "x", "finding", f"FAIL x: n = 9\n{finding}", 0, 5, finding=finding, is_guess=True
     )
