@@ -51,19 +51,12 @@ def _told(text: str, cases: Sequence[Case], how: Mapping[str, Any]) -> list[str]
     """Return the lines of a story with a cause. how: "explain" has atol of each case, rtol and the
     most seconds of a run; "wants" the right outputs of the cases, which decide nothing.
     """
-    from helpers.exercises.judge.explained import NoStory, Task, told_of
-    from helpers.simulator.explain import words
+    from helpers.exercises.judge.explained import Task, cause_of
 
     given = how["explain"]
     each = zip(cases, how["wants"], given["atol"], strict=True)
     tasks = (Task(case, wants, atol, given["rtol"]) for case, wants, atol in each)
-    try:
-        told = told_of(kernel_cells.parse(text), tasks, given["limit_s"])
-    except NoStory:
-        return []
-    if told is None or not told.has_cause:
-        return []
-    return words.lines_of(told.story, told.case.title)
+    return cause_of(kernel_cells.parse(text), tasks, given["limit_s"])
 
 
 def _write(answer: int, message: bytes) -> None:

@@ -30,6 +30,7 @@ from helpers.launch import Array, Launch
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, gemm
 from helpers.programs import Program, launcher
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -630,6 +631,8 @@ def result(found: Record | None) -> str:
 # --------------------------------------------------------------------------------------------------
 # A reader's call
 
+SHOWN = 3  # wrong values
+
 
 def called(call: Callable[[Any], Any] | None) -> str:
     """Check a reader's chain, a function of x, with NumPy; time it where PyTorch is installed.
@@ -642,11 +645,19 @@ def called(call: Callable[[Any], Any] | None) -> str:
     x = np.linspace(-3, 3, 13, dtype=np.float32)
     want = np.maximum(2 * x + 1, 0) * np.float32(0.5)
     try:
-        verdict = checking.check(
-            np.asarray(call(x), np.float32), want, rtol=0, atol=1e-6, name="your chain"
-        )
+        got = np.asarray(call(x), np.float32)
+        verdict = checking.check(got, want, rtol=0, atol=1e-6, name="your chain")
     except checking.CheckError as error:
-        return str(error)
+        if got.shape != want.shape:
+            return str(error)
+        # What is wrong is an expression: a diagnosis of threads and of memory would mislead.
+        wrong = np.flatnonzero(~(np.abs(got - want) <= 1e-6))
+        return "\n".join(
+            [
+                f"FAIL your chain: {len(wrong)} of {quantity(want.size, 'value')} are wrong",
+                *(f"  x = {x[k]:g}: got {got[k]:g}, want {want[k]:g}" for k in wrong[:SHOWN]),
+            ]
+        )
     except Exception as error:
         return f"FAIL your chain: {type(error).__name__}: {error}"
     said = f"PASS your chain: {verdict.count} values"

@@ -1,6 +1,6 @@
 """What the product says, as rows of data: of each answer to an exercise its verdict, of each kernel
 of the corpus and each wrong kernel its findings, of each launch its counters, of each filled lab
-the outputs that are the same everywhere.
+the outputs that are the same everywhere, of wrong answers their stories.
 
 A test holds what it has seen to its row:
 
@@ -18,11 +18,14 @@ import functools
 import json
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from helpers.exercises.judge.explained import Told
 from helpers.exercises.judge.verdict import Verdict
 from helpers.simulator import Finding
+from helpers.simulator.explain import words
 from helpers.tools.corpus import Said
 
 HERE = Path(__file__).resolve().parent
@@ -102,6 +105,25 @@ def of_verdict(verdict: Verdict) -> Row:
         "hint": anywhere(verdict.hint),
         "counters": verdict.to_dict()["counters"],
         "finding": of_finding(verdict.finding) if verdict.finding else None,
+    }
+
+
+def of_story(verdict: Verdict, told: Told | None, in_box: Sequence[str] | None) -> Row:
+    """Return what a check says of a wrong answer, and its story: its lines, the kinds of its
+    causes, the line of the first one, and whether it is known. in_box: the lines that a grader's
+    box tells, without a solution; None where it was not asked.
+    """
+    causes = told.story.causes if told is not None else ()
+    lines = words.lines_of(told.story, told.case.title) if told is not None else []
+    return {
+        "status": verdict.status,
+        "says": anywhere(verdict.explanation.sentence),
+        "evidence": [anywhere(one) for one in verdict.explanation.evidence],
+        "story": lines,
+        "kinds": [one.kind for one in causes],
+        "line": causes[0].line if causes else 0,
+        "has_cause": told is not None and told.has_cause,
+        "in_box": "the same" if in_box == lines else in_box,
     }
 
 

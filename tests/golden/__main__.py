@@ -19,6 +19,7 @@ from tests import golden
 # The modules whose tests call golden.require.
 MODULES = (
     "tests/helpers/test_right_answers.py",
+    "tests/helpers/test_stories.py",
     "tests/helpers/test_wrong_answers.py",
     "tests/simulator/test_corpus.py",
     "tests/simulator/test_counters.py",

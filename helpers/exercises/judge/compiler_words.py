@@ -2,7 +2,7 @@
 what C wants in place of what was typed.
 
     first_error(output, source)      a shorter message of a source that does not compile
-    remark(warnings)                 the first warning that tells of a mistake, as one sentence
+    remark(warnings)                 the first warning that tells of a mistake
 
 TABLE is the one place for such words. It is asked only with the compiler's own message and the
 line that the message shows.
@@ -180,12 +180,18 @@ def _at_fault(one: Message, lines: list[str]) -> Message:
     return one
 
 
-def remark(warnings: str) -> str:
-    """Return the first warning that tells of a mistake, with its line and what to write; "" for
-    none.
-    """
+@dataclass(frozen=True)
+class Remark:
+    """A warning that tells of a mistake: its line, and one sentence with what to write."""
+
+    line: int
+    text: str
+
+
+def remark(warnings: str) -> Remark | None:
+    """Return the first warning that tells of a mistake; None for none."""
     for one in messages(warnings):
         if one.kind == "warning" and one.number not in _UNUSED:
             words = f"line {one.line}, `{one.code.strip()}`: {one.words}."
-            return " ".join(filter(None, [words, one.advice]))
-    return ""
+            return Remark(one.line, " ".join(filter(None, [words, one.advice])))
+    return None

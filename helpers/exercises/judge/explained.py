@@ -27,6 +27,7 @@ from helpers.simulator.machine.faults import LaunchRefused
 
 MOST_SECONDS = 1.2  # of the processor, until no further case is begun
 QUICK_SECONDS = 0.4  # the same where a cause is known
+ENDLESS_SECONDS = 0.4  # of a run as it is judged, if its record has not come to an end
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,8 @@ def told_of(cell: KernelCell, tasks: Iterable[Task], limit_s: float) -> Told | N
             continue
         if _shows_a_pattern(told.story):
             return told
-        if found is None or not found.story.causes or _is_of_index(told.story):
-            found = told  # of a larger case: more of its cells could say otherwise
+        if found is None or _knows_more(told.story, found.story):
+            found = told
         # A cause of a case in which all is wrong is worth a look at another one, if that is quick.
         if found.story.causes and time.process_time() > begun + QUICK_SECONDS:
             break
@@ -93,13 +94,30 @@ def told_of(cell: KernelCell, tasks: Iterable[Task], limit_s: float) -> Told | N
     return found
 
 
+def cause_of(cell: KernelCell, tasks: Iterable[Task], limit_s: float) -> list[str]:
+    """Return the lines of an answer's story if it has a cause, none otherwise. limit_s: of one run.
+    """
+    try:
+        told = told_of(cell, tasks, limit_s)
+    except NoStory:
+        return []
+    if told is None or not told.has_cause:
+        return []
+    return words.lines_of(told.story, told.case.title)
+
+
 def _shows_a_pattern(story: Story) -> bool:
     """Return whether some cells are right: where all are wrong, much could be the cause."""
     return bool(story.causes) and (story.wrong is None or not story.wrong.is_all)
 
 
-def _is_of_index(story: Story) -> bool:
-    return bool(story.causes) and story.causes[0].kind == "index"
+def _knows_more(story: Story, other: Story) -> bool:
+    """Return whether a story is to be told in place of one of a smaller case: it alone has a cause,
+    or its cause is an index, of which more cells could say otherwise.
+    """
+    if not story.causes:
+        return False
+    return not other.causes or story.causes[0].kind == "index"
 
 
 def _in_case(cell: KernelCell, task: Task, limit_s: float, until: float) -> Told | None:
@@ -117,7 +135,7 @@ def _is_as_judged(
     translation rounds otherwise, and a variable without a value holds something else there.
     """
     is_endless = any(one.kind == "runaway" for one in faults(story.tape))
-    limit_s = min(limit_s, 1.0) if is_endless else limit_s
+    limit_s = min(limit_s, ENDLESS_SECONDS) if is_endless else limit_s
     (judged,) = outcome.checked(cell, [case], limit_s=limit_s, each=True)
     kinds = {one.kind for one in judged.findings}
     # An output may be read before it is stored where it is judged: its values say so.
@@ -166,11 +184,15 @@ def judge_of(task: Task, experiment: Experiment) -> Judge:
     def wrong(tape: Tape) -> dict[str, np.ndarray]:
         found = {}
         for name in case.outputs:
-            got = real_pairs(tape.outputs[own[places[name]]]).astype(np.float64)
+            given = tape.outputs[own[places[name]]]
+            got = real_pairs(given).astype(np.float64)
             want = real_pairs(task.wants[name]).astype(np.float64)
             with np.errstate(invalid="ignore"):
                 near = np.abs(got - want) <= task.atol + (task.rtol + 1e-6) * np.abs(want)
-            found[own[places[name]]] = np.atleast_1d(~(near | (np.isnan(got) & np.isnan(want))))
+            is_wrong = np.atleast_1d(~(near | (np.isnan(got) & np.isnan(want))))
+            if given.dtype.kind == "c":  # a cell is a pair
+                is_wrong = np.logical_or(is_wrong[..., ::2], is_wrong[..., 1::2])
+            found[own[places[name]]] = is_wrong
         return found
 
     return Judge(wrong, {own[places[n]]: task.wants[n] for n in case.outputs}, right, names)

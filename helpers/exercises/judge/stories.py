@@ -94,37 +94,40 @@ def _solved(exercise: GradedExercise, case: Case) -> Followed:
 
 
 def told_in(verdict: Verdict, told: Told) -> Verdict:
-    """Return a verdict with a story in place of its hint: the cause, or what was seen. Where the
-    story knows no cause, the hint of a mutant stays, and a remark of the compiler's comes first.
+    """Return a verdict with a story in place of its hint: the cause, or what was seen. A remark of
+    the compiler's on the line of the cause comes first. Where the story knows no cause, the hint of
+    a mutant stays, and any remark comes first.
     """
-    sentence, *evidence = words.lines_of(told.story, told.case.title)
+    lines, remark = words.lines_of(told.story, told.case.title), verdict.remark
+    said = with_lines(verdict, lines)
+    if remark is not None and (not told.has_cause or remark.line == told.story.causes[0].line):
+        said = replace(said, story=_explanation([remark.text, *lines]))
     if told.has_cause:
-        return with_lines(verdict, (sentence, *evidence))
+        return said
     if verdict.is_recognised:
-        return with_lines(verdict, (verdict.hint, *evidence))
-    if told.story.causes and verdict.finding is not None:
+        return with_lines(verdict, (verdict.hint, *lines[1:]))
+    if verdict.finding is not None and told.story.causes:
         # The barrier that the finding's own cause names has been tried.
-        return with_lines(verdict, (verdict.finding.cause, sentence, *evidence))
-    if verdict.finding is not None:  # what the machine has found says more than a story that fails
-        return untold(verdict)
-    seen = with_lines(verdict, (sentence, *evidence))
-    if not verdict.remark:
-        return seen
-    return replace(seen, story=Explanation(verdict.remark, (sentence, *evidence)[:EVIDENCE_LINES]))
+        return with_lines(verdict, (verdict.finding.cause, *lines))
+    # What the machine has found says more than a story that fails.
+    return said if verdict.finding is None else untold(verdict)
 
 
 def with_lines(verdict: Verdict, lines: Sequence[str]) -> Verdict:
     """Return a verdict with the sentence of a story and its evidence in place of its hint."""
+    return replace(verdict.because("\n".join(lines)), story=_explanation(lines))
+
+
+def _explanation(lines: Sequence[str]) -> Explanation:
     sentence, *evidence = lines
-    return replace(
-        verdict.because("\n".join((sentence, *evidence))),
-        story=Explanation(sentence, tuple(evidence[:EVIDENCE_LINES])),
-    )
+    return Explanation(sentence, tuple(evidence[:EVIDENCE_LINES]))
 
 
 def untold(verdict: Verdict, why_not: str = "") -> Verdict:
     """Return a verdict whose hint says that nothing has shown it. why_not: why there is no story.
     """
+    if not verdict.hint and why_not:  # what the verdict says stays the first that is read
+        return replace(verdict, message=f"{verdict.message}\n{why_not}")
     if verdict.is_recognised or verdict.hint in ("", SEARCH):
         return verdict.with_note(why_not)
     return replace(

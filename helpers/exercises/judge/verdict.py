@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from helpers.exercises.judge import bar
+from helpers.exercises.judge.compiler_words import Remark
 from helpers.simulator import Finding
 from helpers.tables import LINE
 
@@ -37,7 +38,7 @@ class Verdict:
     it, "" for none known; checked: what all was looked at ("4 sizes, 2 filters, 1,259 values");
     counters: amount and limit of each budget; printed: what the kernel printed, with a line above;
     story: the explanation, where somebody has found it; finding: of the simulator, where one
-    stopped the answer; remark: of the compiler, "" for none, the first words of the message;
+    stopped the answer; remark: of the compiler, the first words of the message;
     is_guess: the hint says what usually leads to it, and nothing has shown that it did here;
     is_recognised: the hint is that of a mutant which leaves the same; frame: what a notebook shows
     around it.
@@ -54,7 +55,7 @@ class Verdict:
     printed: str = ""
     story: Explanation | None = None
     finding: Finding | None = None
-    remark: str = ""
+    remark: Remark | None = None
     is_guess: bool = False
     is_recognised: bool = False
     frame: bar.Frame = field(default_factory=bar.Frame, compare=False)
@@ -93,12 +94,12 @@ class Verdict:
             self, message=message, hint=cause, is_guess=is_guess, is_recognised=is_recognised
         )
 
-    def after(self, remark: str) -> Verdict:
-        """Return this verdict with a remark of the compiler's in front of it; the same for ""."""
-        if not remark:
+    def after(self, remark: Remark | None) -> Verdict:
+        """Return this verdict with a remark of the compiler's in front of it; the same for None."""
+        if remark is None:
             return self
         said = self.message.partition(f" {self.exercise}: ")[2]
-        text = f"{WORDS.get(self.status, 'FAIL')} {self.exercise}: {remark}\n{said}"
+        text = f"{WORDS.get(self.status, 'FAIL')} {self.exercise}: {remark.text}\n{said}"
         return replace(self, message=text, remark=remark)
 
     def with_note(self, note: str) -> Verdict:

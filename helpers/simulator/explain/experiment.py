@@ -10,6 +10,9 @@ from .changes import Change
 from .tape import Tape
 from .translation import Barrier
 
+# Of 65,536 backward branches: so many take more words than a record holds, so that a launch that
+# takes them has no story but that of a loop without an end.
+MOST_TURNS = 2
 Thread = tuple[tuple[int, int, int], tuple[int, int, int]]  # block, thread
 
 
@@ -44,5 +47,5 @@ class Experiment:
         return record(
             self.source, self.name, *self.arguments, grid=self.grid, block=self.block,
             options=self.options, constants=self.constants, time_limit=self.time_limit,
-            changes=tuple(changes), barriers=tuple(barriers), **more,
+            changes=tuple(changes), barriers=tuple(barriers), most_turns=MOST_TURNS, **more,
         )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..ptx.opcodes import LOCAL_SPACE, PARAM_SPACE, SHARED_SPACE
 from .origins import Writer
 from .provenance import Provenance
 from .recording import Event
@@ -80,6 +81,16 @@ class Followed:
     @cached_property
     def _stores_anywhere(self) -> bool:
         return self._is_of(_STORES_ANYWHERE)
+
+    @cached_property
+    def can_store(self) -> bool:
+        """Whether the program has an instruction that may store to global memory."""
+        own = (SHARED_SPACE, LOCAL_SPACE, PARAM_SPACE)
+        return any(
+            row.operation.startswith(("st", "atom", "red", *_STORES_ANYWHERE))
+            and row.space not in own
+            for row in self._rows
+        )
 
     def lanes_storing(self, array: str) -> set[Lane]:
         """Return the threads that store to an array of global memory, but for whole fragments."""

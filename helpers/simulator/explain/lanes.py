@@ -79,6 +79,7 @@ class Follower(Protocol):
     """What an instruction does to formulas is done by these: `Provenance` has them."""
 
     recording: Recording
+    loaded: dict[tuple[int, int, int], Form]
 
     def bits_of(self, lane: Lane, operand: int) -> int: ...
 

@@ -101,6 +101,18 @@ def _element(run: Follower, lane: Lane, operand: int, type: str, place: int) -> 
     return Formula.constant(value_of(own, kind), is_float(kind))
 
 
+def _read(
+    run: Follower, event: Event, lane: Lane, addresses: list[int], nbytes: int, first: int
+) -> list[Form]:
+    """Return the formulas of some elements in memory. first: the place of the first one among those
+    that the lane gets.
+    """
+    forms = [run.load(address, nbytes, None) for address in addresses]
+    for place, form in enumerate(forms, first):
+        run.loaded[event.number, lane.linear, place] = form
+    return forms
+
+
 # ---- ldmatrix, stmatrix, movmatrix: 8 x 8 elements of 16 bits
 
 
@@ -124,7 +136,7 @@ def _rows_loaded(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> No
                 if is_transposed
                 else [addresses[first + g] + 4 * q, addresses[first + g] + 4 * q + 2]
             )
-            run.set(one, register, _joined([run.load(a, 2, None) for a in at]))
+            run.set(one, register, _joined(_read(run, event, one, at, 2, 2 * matrix)))
 
 
 def _rows_stored(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
@@ -196,7 +208,7 @@ def _fragment_loaded(run: Follower, event: Event, row: Row, lanes: list[Lane]) -
         first = number % distinct * each
         for lane, one in enumerate(lanes):
             at = [address(*cells[first + p][lane]) for p in range(each)]
-            run.set(one, register, _joined([run.load(a, bits // 8, None) for a in at]))
+            run.set(one, register, _joined(_read(run, event, one, at, bits // 8, number * each)))
 
 
 def _fragment_stored(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:

@@ -40,6 +40,7 @@ def record_launch(
     schedule: Schedule | None = None,
     until: tuple[str, Index] | None = None,
     most_words: int = recording.MOST_WORDS,
+    most_turns: int = 0,
 ) -> Tape:
     """Run and record one launch.
 
@@ -47,8 +48,9 @@ def record_launch(
     not on the tape; changes: what is done otherwise than the source says; barriers: waits that the
     source does not have; schedule: another order of the threads; until: array and index of a cell:
     of a record that is cut, the last ones before the last store to it are kept; most_words: of 64
-    bits, in the record, past which its first ones are dropped. The other arguments are those of
-    `helpers.simulator.record`.
+    bits, in the record, past which its first ones are dropped; most_turns: backward branches after
+    which the launch is stopped as one without an end, in units of 65,536, 0 for any number. The
+    other arguments are those of `helpers.simulator.record`.
     Raises NotRecorded, and ValueError for a change that cannot be made.
     """
     numbers = _numbers(blocks, grid)
@@ -78,6 +80,7 @@ def record_launch(
             conditions,
             (order.warp, order.lanes),
             _numbers(order.blocks, grid, in_order=True),
+            most_turns,
         )
         inputs, before = _inputs(kernel, args), _bytes_before(kernel, packed.buffer)
         found = recording.run(

@@ -87,6 +87,7 @@ class Wanted:
     conditions: np.ndarray | None = None
     ahead: tuple[int, int] = (0, 0)
     order: tuple[int, ...] | None = None
+    most_turns: int = 0
 
 
 @dataclass(frozen=True)
@@ -240,7 +241,10 @@ def run(
         changes.ctypes.data, conditions.ctypes.data, wanted.most_words, *wanted.until,
         len(changes), *wanted.ahead, 0,
     )  # fmt: skip
-    more: dict = {"recording": ctypes.cast(ctypes.pointer(raw), ctypes.c_void_p)}
+    more: dict = {
+        "recording": ctypes.cast(ctypes.pointer(raw), ctypes.c_void_p),
+        "step_limit": wanted.most_turns,
+    }
     order = np.array(wanted.order if wanted.order is not None else [], np.uint64)
     if len(order):
         more |= {"block_count": len(order), "blocks": order.ctypes.data}

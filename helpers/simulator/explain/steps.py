@@ -116,6 +116,16 @@ class Frame:
         times.append(at)
         moves.append(move)
 
+    def register_of(self, one: TrackedVariable, at: int) -> tuple[int, int]:
+        """Return the register that a variable is in before entry `at`, and before which entry it
+        got what it holds; -1 for none.
+        """
+        if one.where is not None:
+            return one.register, at
+        times, moves = self.places.get(one.number, ((), ()))
+        k = bisect_right(times, at) - 1
+        return (moves[k].register, times[k]) if k >= 0 else (-1, at)
+
     def bits(self, register: int, at: int) -> int | None:
         """Return what a register held before entry `at` of the thread, None for nothing."""
         known = self.registers.get(register)

@@ -23,13 +23,14 @@ from typing import Any
 import numpy as np
 
 from ..findings.findings import Finding
+from ..launch.launch_limits import Extents
 from . import patterns
 from .changes import Change, Redirect, Replace, Turn
 from .changes import Place as At
 from .experiment import Experiment, Thread
 from .followed import Followed
 from .followed import Stored as StoredBy
-from .formulas import Atom, Before, Cell, Formula, Function, Monomial, Number, Unset
+from .formulas import Atom, Before, Cell, Formula, Function, Monomial, Number, Unset, cell_text
 from .patterns import Pattern, Stored
 from .source_text import NoValue, Source
 from .steps import Access, Decision, Step
@@ -41,6 +42,9 @@ MOST_SECONDS = 1.0  # of the processor, for these runs
 MOST_LATE = 0.2  # seconds after these in which what is known may be put in words
 MOST_OUTSIDE = 40  # accesses outside of an array that are kept away, one after another
 MOST_DECISIONS = 24  # of one thread that are turned round
+MOST_OF_WARP = 4_000  # instructions before the end of a launch without an end
+MOST_IDLE = 3  # threads that store nothing, of a cell that another one should store
+MOST_LOOKED_AT = 400  # decisions of one thread
 MOST_ALIKE = 2_000  # decisions with the same values that are turned round together
 MOST_LINES = 6  # before which a wait is tried
 MOST_TARGETS = 4  # wrong cells that are tried in turn
@@ -191,6 +195,8 @@ class _Teller:
         if self.tape.is_cut and is_wrong and not is_endless:
             # What is missing would seem never to have been done.
             raise NotRecorded(self.tape.why_cut)
+        if self.tape.is_cut:
+            self.tape.most_of_warp = MOST_OF_WARP
         names = [name for name, mask in self.wrong.items() if mask.any()]
         self.out = names[0] if names else next(iter(self.wrong))
         self.followed = Followed(self.tape)
@@ -471,14 +477,31 @@ class _Teller:
                     if one.at > access.at or one.pc in tried or len(tried) >= MOST_LINES:
                         continue
                     tried.add(one.pc)
+                    if self._is_still_first(finding, self.again([Turn.of(step, one)])):
+                        continue
                     choice = self.choice(step, one)
-                    if choice.values and self.is_right(self._turned_wherever(one, choice)):
-                        return [
-                            Cause(
-                                "decision", choice.line, thread, choice, place, origins=origins
-                            )
-                        ]  # fmt: skip
+                    # What lacks may be a condition on something that only blocks differ in.
+                    for block in (None, finding.block) if choice.values else ():
+                        if self.is_right(self._turned_wherever(one, choice, block)):
+                            return [
+                                Cause(
+                                    "decision", choice.line, thread, choice, place, origins=origins
+                                )
+                            ]  # fmt: skip
         return [Cause("unset", access.line, thread, place=place, origins=origins, is_tried=False)]
+
+    def _is_still_first(self, finding: Finding, tape: Tape | None) -> bool:
+        """Return whether a trial has the same access of the same thread as its first finding of a
+        kind, or could not be made.
+        """
+        if tape is None:
+            return True
+        same = (one for one in faults(tape) if one.kind == finding.kind)
+        places = (
+            (one.block, one.thread, one.line, one.array, one.index) for one in (finding, *same)
+        )
+        first, *others = itertools.islice(places, 2)
+        return others == [first]
 
     def _does_nothing(self, line: int) -> bool:
         """Return whether a line is an expression of which no instruction comes."""
@@ -743,37 +766,93 @@ class _Teller:
         for thread, at in [writer, *self._fillers(*writer)]:
             if cause := self._blamed(thread, cell, at):
                 return [cause]
-        return self._of_store(cell, writer[0])
+        return self._of_start(cell, *writer) or self._of_store(cell, writer[0])
+
+    def _of_start(self, cell: int, thread: Thread, at: int) -> list[Cause]:
+        """Find a variable that begins with another number than it should: from that on, a thread
+        also reads what its cell lacks.
+        """
+        formula, goal = self.formula(cell), self.goal(cell)
+        if formula is None or goal is None:
+            return []
+        atoms = {
+            atom
+            for monomial in goal.plus(formula, -1).terms
+            if monomial not in formula.terms
+            for atom in monomial
+            if isinstance(atom, Cell)
+        }
+        # Of each array the first one: the others come with it.
+        lacks = {one.array: one for one in sorted(atoms, key=lambda one: -one.offset)}
+        for step in self.steps(thread):
+            for access in step.accesses:
+                need = lacks.pop(access.array, None) if not access.is_store else None
+                if need is None or access.at > at:
+                    continue
+                for name, value in self.place(access).values.items():
+                    if isinstance(value, np.integer):
+                        others = [int(value) - 1]
+                        if isinstance(need.index, int) and isinstance(access.index, int):
+                            others.insert(0, int(value) + need.index - access.index)
+                        cause = self._of_variable(
+                            thread, access.at, name, others, cell, is_always=True
+                        )
+                        if cause is not None:
+                            return [cause]
+        return []
 
     # ---- decisions
 
     def _blamed(self, thread: Thread, cell: int, at: int | None) -> Cause | None:
         """Turn each decision of a thread before a place, the nearest first. It is the cause if the
-        cell comes right, also when it is turned wherever its variables had the same values.
+        cell comes right, also when it is turned wherever its variables had the same values. Where
+        several terms differ, one turn may not be enough: then wherever they had them alone.
         """
+        are_several = sum(map(len, self._differences(cell))) > 1
         tried = 0
-        for step in reversed(self.steps(thread)):
-            for one in reversed(step.decisions):
-                if at is not None and one.at > at:
-                    continue
-                tried += 1
-                if tried > MOST_DECISIONS:
-                    return None
+        known: set[tuple] = set()
+        decisions = ((step, one) for step in reversed(self.steps(thread))
+                     for one in reversed(step.decisions) if at is None or one.at <= at)  # fmt: skip
+        for step, one in itertools.islice(decisions, MOST_LOOKED_AT):
+            tried += 1
+            # A thread that is sent away must not miss its own cells.
+            own = self._cells_of.get(thread, ()) if one.is_true else ()
+            if tried <= MOST_DECISIONS:
                 tape = self.again([Turn.of(step, one)])
-                # A thread that is sent away must not miss its own cells.
-                own = self._cells_of.get(thread, ()) if one.is_true else ()
-                if not self.mends(tape, cell, own):
-                    if (cause := self._skipped(thread, step, one, cell, tape)) is not None:
-                        return cause
+                if self.mends(tape, cell, own):
+                    choice = self.choice(step, one)
+                    if self.mends(self._turned_wherever(one, choice), cell):
+                        return self._decided(thread, one, choice)
                     continue
-                choice = self.choice(step, one)
-                if not self.mends(self._turned_wherever(one, choice), cell):
+                if (cause := self._skipped(thread, step, one, cell, tape)) is not None:
+                    return cause
+            elif not are_several:
+                return None
+            if are_several and len(known) < MOST_DECISIONS:
+                choice = self._part_of(self.choice(step, one))
+                key = one.pc, one.is_true, *choice.values.items()
+                if not choice.values or key in known:
                     continue
-                return Cause(
-                    "decision", choice.line, thread, choice,
-                    origins=self._origins(thread, one.at, list(choice.values)),
-                )  # fmt: skip
+                known.add(key)
+                if self.mends(self._turned_wherever(one, choice), cell, own):
+                    return self._decided(thread, one, choice)
         return None
+
+    def _part_of(self, choice: Choice) -> Choice:
+        """Return a choice with the part that has decided it, and with the values of that alone."""
+        part, parts = choice.part, self.source.parts(choice.condition)
+        if len(parts) > 1 and ("||" in choice.condition) != ("&&" in choice.condition):
+            with contextlib.suppress(NoValue):
+                decides = "||" in choice.condition
+                is_it = (bool(self.source.value(p, choice.values)) == decides for p in parts)
+                part = next(itertools.compress(parts, is_it), part)
+        names = self.source.names(part)
+        values = {name: value for name, value in choice.values.items() if name in names}
+        return replace(choice, part=part, values=values)
+
+    def _decided(self, thread: Thread, one: Decision, choice: Choice) -> Cause:
+        origins = self._origins(thread, one.at, list(choice.values))
+        return Cause("decision", choice.line, thread, choice, origins=origins)
 
     @cached_property
     def _cells_of(self) -> dict[Thread, list[int]]:
@@ -825,20 +904,46 @@ class _Teller:
         inner.cells = [cell]
         return inner.formula(cell) == goal
 
-    def _turned_wherever(self, one: Decision, choice: Choice) -> Tape | None:
-        """Turn a decision wherever the variables of its condition have the same values."""
+    def _turned_wherever(
+        self, one: Decision, choice: Choice, block: Extents | None = None
+    ) -> Tape | None:
+        """Turn a decision wherever the variables of its choice have the same values. block: only
+        there.
+        """
         with contextlib.suppress(NoValue):
             # What these variables alone decide, the machine can turn without a list of turns.
-            self.source.value(choice.condition, choice.values)
-            tape = self.again([Turn(At(one.pc, where=choice.values))]) if choice.values else None
+            self.source.value(choice.part or choice.condition, choice.values)
+            where = At(one.pc, block, where=choice.values)
+            tape = self.again([Turn(where)]) if choice.values else None
             if tape is not None:
                 return tape
-        return self.again(self._alike(one, choice))
+        tape = self.again(self._visits(one, choice, block))
+        return tape if tape is not None else self.again(self._alike(one, choice, block))
 
-    def _alike(self, one: Decision, choice: Choice) -> list[Change]:
+    def _visits(self, one: Decision, choice: Choice, block: Extents | None) -> list[Change]:
+        """Return the turns of a decision for all threads for which it is what it was, while the
+        variables have these values: the machine looks at them.
+        """
+        known = {name: value for name, value in choice.values.items() if "." not in name}
+        special = {name: value for name, value in choice.values.items() if "." in name}
+        found: dict[tuple[Extents, Extents, int | None], None] = {}
+        for visit in self.tape.visits(one.pc):
+            thread = visit.block, visit.thread
+            is_it = visit.is_true == one.is_true and block in (None, visit.block)
+            if is_it and (not special or special.items() <= self._special(thread).items()):
+                found[visit.block, visit.thread, None if known else visit.nth] = None
+            if len(found) > MOST_ALIKE:
+                break
+        return [Turn(At(one.pc, at, who, nth, known)) for at, who, nth in found]
+
+    def _alike(
+        self, one: Decision, choice: Choice, block: Extents | None = None
+    ) -> list[Change]:
         """Return all turns of a decision where the variables of its condition have these values."""
         found: list[Change] = []
         for thread in self.threads:
+            if block not in (None, thread[0]):
+                continue
             for step in self.steps(thread):
                 for other in step.decisions:
                     if other.pc != one.pc or other.is_true != one.is_true:
@@ -851,13 +956,17 @@ class _Teller:
         return found
 
     def _of_unwritten(self, cell: int) -> list[Cause]:
+        if not self.followed.can_store:
+            return []  # whatever a thread decides
         owner = self.owner(cell)
         busy = {self._named(one) for one in self.followed.lanes_storing(self.out)}
         idle = [one for one in self.threads if one not in busy]
         is_busy = owner is not None and owner not in idle
         if owner is not None and is_busy and (causes := self._of_store(cell, owner)):
             return causes
-        for thread in [*([owner] if owner else []), *(one for one in idle[:12] if one != owner)]:
+        # Without an owner any thread may be the one that should have stored it.
+        others = idle[:: -(-len(idle) // MOST_IDLE) or 1] if owner else idle[: 4 * MOST_IDLE]
+        for thread in dict.fromkeys([*([owner] if owner else []), *others]):
             if cause := self._blamed(thread, cell, None):
                 return [cause]
         if owner is None:
@@ -1019,9 +1128,12 @@ class _Teller:
         return _element(self.out, cell)
 
     def _of_variable(
-        self, thread: Thread, at: int, name: str, others: Iterable[int], cell: int
+        self, thread: Thread, at: int, name: str, others: Iterable[int], cell: int,
+        is_always: bool = False,
     ) -> Cause | None:
-        """Give a variable another value where it got its own: is the cell right then?"""
+        """Give a variable another value where it got its own: is the cell right then? is_always:
+        also each time that the thread comes there.
+        """
         definition = self._definition(thread, at, name)
         if definition is None:
             return None
@@ -1030,10 +1142,11 @@ class _Teller:
         pc = entries[entry][0].row.pc
         nth = sum(event.row.pc == pc for event, _ in entries[:entry])
         value = self.values(thread, at, [name]).get(name)
-        for other in dict.fromkeys(others):
+        times = (nth, None) if is_always else (nth,)
+        for other, when in itertools.product(dict.fromkeys(others), times):
             if value is None or int(value) == other:
                 continue
-            change = Replace(At(pc, *thread, nth), other, element)
+            change = Replace(At(pc, *thread, when), other, element)
             tape = self.again([change])
             if tape is None or not tape.completed:
                 continue
@@ -1055,16 +1168,17 @@ class _Teller:
         log, entry = self.tape.log(*thread), self._entry(thread, at)
         frame = log.frames[entry]
         for candidate in log.translation.variables_at(log.entries[entry][0].row.pc):
-            known = frame.registers.get(candidate.register)
-            if candidate.variable.name != name or known is None:
+            if candidate.variable.name != name:
                 continue
-            k = bisect.bisect_left(known[0], entry) - 1
-            if k < 0:
+            register, until = frame.register_of(candidate, entry)
+            known = frame.registers.get(register)
+            k = bisect.bisect_left(known[0], until) - 1 if known is not None else -1
+            if known is None or k < 0:
                 continue
             row = log.entries[known[0][k]][0].row
             results = [one for one in row.results if one >= 0]
-            if candidate.register in results:
-                return known[0][k], results.index(candidate.register)
+            if register in results:
+                return known[0][k], results.index(register)
         return None
 
     # ---- indices
@@ -1213,7 +1327,7 @@ class _Teller:
         formula, goal = self.formula(cell), self.goal(cell)
         access = next((one for one in self._loads_before(thread, at) if self._is_unset(one)), None)
         if access is None:
-            return []
+            return self._of_unset_fragment(formula) if formula is not None else []
         if access.array != self.out and formula is not None and goal is not None:
             pairs = _pairs(formula, goal)
             if causes := self._of_indices(thread, at, pairs, cell):
@@ -1230,6 +1344,24 @@ class _Teller:
                 is_tried=False,
             )
         ]  # fmt: skip
+
+    def _of_unset_fragment(self, formula: Formula) -> list[Cause]:
+        """Say where a warp loads, with a whole fragment, a value that nothing has stored and that
+        a formula has.
+        """
+        unset = {one for one in formula.leaves() if isinstance(one, Unset)}
+        for (at, linear, _), form in self.tape.provenance.loaded.items():
+            atom = form.atom if isinstance(form, Formula) else None
+            if not isinstance(atom, Unset) or atom not in unset:
+                continue
+            event = self.tape.recording.event(at)
+            thread = self._named((event.block, linear))
+            steps = (one for one in self.steps(thread) if one.at[0] <= at <= one.at[1])
+            if event.addresses is None and (step := next(steps, None)) is not None:
+                element = cell_text(atom.array, atom.index, atom.member)
+                place = Place(step.line, "", element, False, True, {})
+                return [Cause("unset", step.line, thread, place=place, is_tried=False)]
+        return []
 
     def _loads_before(self, thread: Thread, at: int) -> Iterator[Access]:
         for step in self.steps(thread):
@@ -1344,11 +1476,7 @@ class _Teller:
         and its like among them.
         """
         wanted = list(names)
-        found: dict[str, Any] = {}
-        block, own = thread
-        special = zip(_SPECIAL, (own, block, self.tape.block, self.tape.grid), strict=True)
-        for name, extents in special:
-            found |= {f"{name}.{axis}": extents[k] for k, axis in enumerate("xyz")}
+        found = self._special(thread)
         log, entry = self.tape.log(*thread), self._entry(thread, at)
         if entry < len(log.entries):
             frame = log.frames[entry]
@@ -1359,6 +1487,12 @@ class _Teller:
                     if _is_plain(value):
                         found[name] = value
         return {name: found[name] for name in wanted if name in found}
+
+    def _special(self, thread: Thread) -> dict[str, Any]:
+        """Return threadIdx.x and its like of a thread."""
+        block, own = thread
+        every = zip(_SPECIAL, (own, block, self.tape.block, self.tape.grid), strict=True)
+        return {f"{name}.{axis}": one[k] for name, one in every for k, axis in enumerate("xyz")}
 
     def choice(self, step: Step, one: Decision) -> Choice:
         """Return a decision in the words of the source."""

@@ -9,9 +9,10 @@ print(tape.cell("P", 1))    # P[1] = N[0]*filter[0] + N[1]*filter[1] + N[2]*filt
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,15 @@ from .origins import CellOrigin
 from .recording import Event, Recording
 from .steps import Access, Decision, Step, ThreadLog
 from .translation import NotRecorded
+
+
+class Visit(NamedTuple):
+    """A thread at a decision: its nth time there, from 0, and whether the condition was true."""
+
+    block: Extents
+    thread: Extents
+    nth: int
+    is_true: bool
 
 
 class Tape:
@@ -52,6 +62,7 @@ class Tape:
         self.completed = recording.report.completed
         self.printed = recording.report.printed
         self.is_cut = recording.is_cut
+        self.most_of_warp = 0  # instructions that are read of a warp, the last ones; 0: all
         self._watched = blocks
         self._logs: dict[tuple[int, int], ThreadLog] = {}
 
@@ -110,6 +121,7 @@ class Tape:
         if (block, warp) not in self._events_of:
             columns = self.recording.columns
             own = np.flatnonzero((columns.block == block) & (columns.warp == warp)).tolist()
+            own = own[-self.most_of_warp :]
             self._events_of[block, warp] = [self.recording.event(number) for number in own]
         events = self._events_of[block, warp]
         return [(one, one.lanes.index(lane)) for one in events if lane in one.lanes]
@@ -182,6 +194,21 @@ class Tape:
                     if one.pc == decision.pc and _agrees(step.before, values):
                         found.append(Turn.of(step, one))
         return found
+
+    def visits(self, pc: int) -> Iterator[Visit]:
+        """Yield each time that a recorded thread came to a decision, in the order of the launch."""
+        times: Counter[tuple[int, int]] = Counter()
+        for number in np.flatnonzero(self.recording.columns.pc == pc).tolist():
+            event = self.recording.event(number)
+            if event.decided is None:
+                continue
+            block = self.extents_of(event.block)
+            for lane in event.lanes:
+                thread = event.warp * 32 + lane
+                nth = times[event.block, thread]
+                times[event.block, thread] += 1
+                is_true = not event.decided >> lane & 1
+                yield Visit(block, self.thread_of(thread), nth, is_true)
 
     # ---- where values come from
 

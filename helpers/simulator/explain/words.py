@@ -576,15 +576,17 @@ def _of_one_cell(story: Story, cause: Cause) -> Iterator[str]:
     own = _WRITES if place.is_store else _READS
     others = _WRITES if other.is_store else _READS
     if place.line == other.line and own == others:
-        yield (
-            f"{one.capitalize()} and {two} both {own[1]} {place.element}: line {place.line}, "
-            f"`{place.text}`."
-        )
+        if place.text:
+            yield (
+                f"{one.capitalize()} and {two} both {own[1]} {place.element}: line {place.line}, "
+                f"`{place.text}`."
+            )
         yield f"{one.capitalize()} and {two} both {own[1]} {place.element} in line {place.line}."
-    yield (
-        f"{one.capitalize()} {own[0]} {place.element} in line {place.line}, and {two} "
-        f"{others[0]} it in line {other.line}."
-    )
+    for same in (two, f"thread {_extents(cause.other_thread[1], story.block)}"):  # of the block
+        yield (
+            f"{one.capitalize()} {own[0]} {place.element} in line {place.line}, and {same} "
+            f"{others[0]} it in line {other.line}."
+        )
 
 
 _READS, _WRITES = ("reads", "read"), ("writes", "write")
@@ -703,7 +705,8 @@ def _shown(story: Story, cause: Cause) -> str:
         ]
         if not is_within_a_warp(story, cause):
             one, two = (_warp(story, thread) for thread in (cause.thread, cause.other_thread))
-            parts.append(f"They are in warps {one} and {two}.")
+            if one != two:
+                parts.append(f"They are in warps {one} and {two}.")
             parts.append("No wait of all threads makes this right.")
     if cause.stored_by is not None and cause.kind in ("index", "unset"):
         by, line = cause.stored_by
@@ -721,9 +724,12 @@ def _shown(story: Story, cause: Cause) -> str:
 
 def is_within_a_warp(story: Story, cause: Cause) -> bool:
     """Return whether a cause is two threads of one warp in one cell: then a wait of the warp, which
-    no story tries, may make it right.
+    no story tries, may make it right. Where both store in one line, nothing can stand between.
     """
-    if cause.kind != "one cell" or cause.other_thread is None:
+    place, other = cause.place, cause.other
+    if cause.kind != "one cell" or cause.other_thread is None or place is None or other is None:
+        return False
+    if place.line == other.line and place.is_store and other.is_store:
         return False
     return _warp(story, cause.thread) == _warp(story, cause.other_thread)
 
