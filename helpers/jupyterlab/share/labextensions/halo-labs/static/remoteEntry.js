@@ -46,11 +46,11 @@
     .jp-MarkdownViewer h2 > a:first-of-type:not(.jp-InternalAnchorLink):is(:hover, :focus-visible) {
       background: #134a8e; color: #ffffff; }
     /* Listings of kernels and figures bring a white ground; a dark theme turns their lightness
-       round, and keeps the hues. */
+       round, and keeps the hues. A photograph stays as it is. */
     body[data-jp-theme-light="false"] :is(
       .jp-RenderedHTML > [style*="background:#f8f8f8"], .jp-RenderedHTML > div.highlight,
       .halo-solution > *,
-      .jp-OutputArea .jp-RenderedImage img
+      .jp-OutputArea .jp-RenderedImage img:not(.jp-needs-light-background)
     ) { filter: invert(0.9) hue-rotate(180deg); }
   `;
 
