@@ -25,7 +25,7 @@ import numpy as np
 
 from evidence import ncu
 from helpers import device, launch
-from helpers.bench import convolutions, hardware, layers, results, vectors
+from helpers.bench import convolutions, cudnn, hardware, layers, results, vectors
 from helpers.experiments import (
     channel_sums,
     constant_memory,
@@ -51,17 +51,19 @@ class Case:
 
     columns: what names them. warm: launched twice, and the second time counts, with the arrays in
     the caches. carveout: of the last kernel, the percentage of shared memory that is asked for.
+    library: in place of a plan, a layer of halves with channels last, by one kernel of cuDNN's.
     """
 
     columns: Mapping[str, Any]
-    plan: Plan
+    plan: Plan = ()
     warm: bool = False
     carveout: int = 0
+    library: ConvShape | None = None
 
     @property
     def names(self) -> list[str]:
-        """The kernels that a launch of the case runs."""
-        return [one.name for one in self.plan]
+        """The kernels that a launch of the case runs; `ncu.ANY` for cuDNN's choice."""
+        return [ncu.ANY] if self.library else [one.name for one in self.plan]
 
     @property
     def times(self) -> int:
@@ -188,6 +190,18 @@ def _tiles(images: int) -> Iterator[Case]:
         yield _of_layer(layer, kernel)
 
 
+def _known(images: int) -> Iterator[Case]:
+    """Yield the launches of lab 306, deeper: layers of ResNet-50 by our product of warpgroups, and
+    by cuDNN's. images: of a layer at most.
+    """
+    ours = conv2d.implicit_wgmma()
+    for name in ("ResNet-50, 56 x 56", "ResNet-50, 56 to 28", "ResNet-50, 14 x 14"):
+        known = conv2d.KNOWN_LAYERS[name]
+        layer = layers.layer(shape=known, images=min(known.B, images))
+        yield Case({"layer": name}, layer.plan(layer.kernel(ours)))
+        yield Case({"layer": name, "series": cudnn.NAMES["FP16"]}, library=layer.shape)
+
+
 def _axpy(n: int) -> Iterator[Case]:
     """Yield the launches of lab 100: three ways to assign elements to threads."""
     problem = vectors.axpy(n)
@@ -223,6 +237,7 @@ RECORDS: Mapping[str, tuple[Callable[[int], Iterator[Case]], int, str]] = {
     "112_issued": (_registers, MANY, "112_conv2d_register_tiling"),
     "300_counters": (_halves, MANY, "300_half_precision"),
     "305_counters": (_fastest, MANY, "305_fastest_layer"),
+    "306_counters": (_known, FEW, "306_deeper"),
     "401_counters": (_channels, MANY, "401_conv2d_channel_reduction"),
     "402_counters": (_tiles, MANY, "402_fft_overlap_add"),
 }
@@ -249,21 +264,39 @@ def launch_all(record: str, size: int = 0) -> None:
     import pycuda.driver as cuda
 
     rng, there = np.random.default_rng(13), {}
+
+    def address(name: str, shape: Sequence[int], dtype: Any) -> Any:
+        if (name, shape, dtype) not in there:
+            values = rng.random(shape, dtype=np.float32).astype(dtype)
+            there[name, shape, dtype] = cuda.to_device(values)
+        return there[name, shape, dtype]
+
+    def profiled(run: Callable[[], Any]) -> None:
+        cuda.start_profiler()
+        run()
+        cuda.Context.synchronize()
+        cuda.stop_profiler()
+
     for case in cases(record, size):
-        addresses = {}
-        for array in (array for one in case.plan for array in one.arrays):
-            key = array.name, array.shape, array.dtype
-            if key not in there:
-                values = rng.random(array.shape, dtype=np.float32).astype(array.dtype)
-                there[key] = cuda.to_device(values)
-            addresses[array.name] = there[key]
+        if shape := case.library:
+            library = cudnn.Convolution(
+                shape,
+                int(address("x", shape.x_shape, np.float32)),
+                int(address("filter", shape.filter_shape, np.float32)),
+                cudnn.Way("channels_last"),
+                "FP16",
+            )
+            library.launch(None)  # The first one also chooses among cuDNN's kernels.
+            profiled(functools.partial(library.launch, None))
+            continue
+        arrays = [array for one in case.plan for array in one.arrays]
+        addresses = {one.name: address(one.name, one.shape, one.dtype) for one in arrays}
         with Program(case.plan) as program:
             if case.carveout:
                 carveout = cuda.function_attribute.PREFERRED_SHARED_MEMORY_CARVEOUT
                 program.kernel().function.set_attribute(carveout, case.carveout)
             for _ in range(case.times):
-                program.launch(addresses)
-                cuda.Context.synchronize()
+                profiled(functools.partial(program.launch, addresses))
 
 
 def measure(record: str) -> Iterator[dict[str, Any]]:
@@ -273,16 +306,21 @@ def measure(record: str) -> Iterator[dict[str, Any]]:
     """
     ncu.program()
     for case in cases(record):  # Compile first: ncu would also follow the compiler's processes.
-        Program(case.plan).free()
+        if case.plan:
+            Program(case.plan).free()
     command = [sys.executable, "-m", "evidence.launch_counters", record, "--launch"]
     names = [name for case in cases(record) for _ in range(case.times) for name in case.names]
     # ncu empties the caches before each launch, if it is to: one for all launches of a call.
     cold = not any(case.warm for case in cases(record))
-    readings = iter(ncu.read(command, tuple(hardware.METRICS.values()), names, cold=cold))
+    readings = iter(
+        ncu.read(command, tuple(hardware.METRICS.values()), names, cold=cold, marked=True)
+    )
     for case in cases(record):
         *_, last = [[next(readings) for _ in case.names] for _ in range(case.times)]
         for name, read in zip(case.names, last, strict=True):
             values = {column: read.get(metric) for column, metric in hardware.METRICS.items()}
+            if "kernel" in read:
+                values["kernel"] = read["kernel"]
             yield {"series": name, **case.columns, **values}
 
 

@@ -10,8 +10,11 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from helpers.bench import results
+
+ANY = "*"  # in the place of a kernel's name that another library chooses
 
 
 class NcuError(RuntimeError):
@@ -36,18 +39,25 @@ def environment() -> dict[str, str]:
 
 
 def read(
-    command: Sequence[str], metrics: Sequence[str], launches: Sequence[str], *, cold: bool = True
-) -> list[dict[str, float | int | None]]:
+    command: Sequence[str],
+    metrics: Sequence[str],
+    launches: Sequence[str],
+    *,
+    cold: bool = True,
+    marked: bool = False,
+) -> list[dict[str, Any]]:
     """Run `command` under ncu; return the metrics of each of its launches.
 
-    launches: the names of the kernels that the command launches, in order. cold: ncu empties the
-    caches before each of them. A metric that this chip or ncu does not know is None. Raises
-    NcuError if ncu is missing, or for other launches.
+    launches: the names of the kernels that the command launches, in order; `ANY` for one of another
+    library's. cold: ncu empties the caches before each of them. marked: the command says which
+    ones are read, between cuda.start_profiler() and cuda.stop_profiler(). A metric that this chip
+    or ncu does not know is None. Raises NcuError if ncu is missing, or for other launches.
     """
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ncu.csv"
         how = ["--clock-control", "none", "--csv", "--print-units", "base", "--log-file", str(log)]
         how += ["--cache-control", "all" if cold else "none"]
+        how += ["--profile-from-start", "no" if marked else "yes"]
         done = subprocess.run(
             [program(), *how, "--metrics", ",".join(metrics), *command],
             check=False,
@@ -61,20 +71,29 @@ def read(
 
 def parse(
     output: str, launches: Sequence[str], errors: str = ""
-) -> list[dict[str, float | int | None]]:
-    """Return the metrics of each launch from ncu's CSV text. Raises NcuError for other launches."""
+) -> list[dict[str, Any]]:
+    """Return the metrics of each launch from ncu's CSV text, and the name of `ANY` as "kernel".
+
+    Raises NcuError for other launches.
+    """
     table = csv.DictReader(
         io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))
     )
     names: dict[int, str] = {}
-    values: dict[int, dict[str, float | int | None]] = {}
+    values: dict[int, dict[str, Any]] = {}
     for row in table:
         number = int(row["ID"])
         names[number] = row["Kernel Name"].partition("(")[0]
         values.setdefault(number, {})[row["Metric Name"]] = _number(row["Metric Value"])
-    if [names[number] for number in sorted(names)] != list(launches):
+    found = [names[number] for number in sorted(names)]
+    if len(found) != len(launches) or any(
+        one not in (name, ANY) for one, name in zip(launches, found, strict=True)
+    ):
         words = "\n".join(f"{output}\n{errors}".strip().splitlines()[-12:])
         raise NcuError(f"ncu saw {len(names)} launches of {len(launches)}. It said:\n{words}")
+    for number, name in zip(sorted(values), launches, strict=True):
+        if name == ANY:
+            values[number]["kernel"] = names[number]
     return [values[number] for number in sorted(values)]
 
 

@@ -51,17 +51,15 @@ def conv2d(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
     x, filter = np.asarray(x), np.asarray(filter)
     _require_layer(x, filter)
     _require_stride(stride)
-    (batch, channels, height, width), (maps, _, taps, _) = x.shape, filter.shape
+    (batch, _, height, width), (maps, _, taps, _) = x.shape, filter.shape
     x, filter = x.astype(np.float64), filter.astype(np.float64)
     y = np.zeros((batch, maps, (height - taps) // stride + 1, (width - taps) // stride + 1))
-    for c in range(channels):
-        for p in range(taps):
-            for q in range(taps):
-                # The cells that the tap (p, q) of channel c multiplies, one for each output.
-                cells = x[
-                    :, c, p : p + height - taps + 1 : stride, q : q + width - taps + 1 : stride
-                ]
-                y += filter[:, c, p, q, None, None] * cells[:, None]  # of all maps
+    for p in range(taps):
+        for q in range(taps):
+            # The cells that the tap (p, q) multiplies, one for each output and channel.
+            cells = x[:, :, p : p + height - taps + 1 : stride, q : q + width - taps + 1 : stride]
+            weights = filter[:, :, p, q]
+            y += np.einsum("mc,bchw->bmhw", weights, cells, optimize=True)  # of all channels
     return y
 
 

@@ -33,7 +33,7 @@ SIZES = (
     (8192, 8192, 8192),
 )
 # Rows, columns and terms of a check, and of a count. A kernel of halves copies 8 at a time.
-FEW, FEW_HALVES, ONE = (150, 140, 70), (150, 136, 72), (256, 128, 64)
+FEW, FEW_HALVES, ONE = (150, 140, 70), (150, 136, 72), (256, 256, 64)
 INNER = (64, 128)  # terms of the sums that are counted for a bound
 
 

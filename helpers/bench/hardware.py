@@ -104,6 +104,12 @@ def stalls(row: Row) -> list[tuple[str, float]]:
     return sorted(known, key=lambda pair: -pair[1])[:2]
 
 
+def _found(row: Row) -> str:
+    """The share of the sectors that L1 had; "-" for a kernel that loads past L1 alone."""
+    sectors = row["load_sectors"]
+    return f"{row['load_sectors_hit'] / sectors:.1%}" if sectors else "-"
+
+
 def _waits(row: Row) -> str:
     return ", ".join(f"{reason} {cycles:.1f}" for reason, cycles in stalls(row))
 
@@ -113,7 +119,7 @@ def _waits(row: Row) -> str:
 # the same, such as an addition's.
 COLUMNS: Mapping[str, tuple[str, str | Callable[[Row], str]]] = {
     "sectors": ("sectors\nasked for", "{load_sectors:,}"),
-    "l1": ("found\nin L1", lambda row: f"{row['load_sectors_hit'] / row['load_sectors']:.1%}"),
+    "l1": ("found\nin L1", _found),
     "l2": ("sectors\nread from L2", "{l2_sectors_read:,}"),
     "dram": ("MB read\nfrom DRAM", lambda row: f"{row['dram_read_bytes'] / 1e6:.1f}"),
     "dram written": ("MB written\nto DRAM", lambda row: f"{row['dram_write_bytes'] / 1e6:,.0f}"),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from helpers.bench.times import Times
 
 COUNTED = "shared_load_requests", "shared_load_wavefronts"
-BASELINE, BEST = "block tile", "steps of 32"
+BASELINE, BEST = "block tile", "block tile 128 x 256"
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,11 @@ LADDER: Mapping[str, Rung] = {
     "steps of 16": Rung(_VECTOR, 16),
     "double buffering": Rung(gemm.pipelined(8, 16), 16),
     "thread tile 16 x 8": Rung(gemm.pipelined(16, 16), 16),
-    BEST: Rung(gemm.pipelined(16, 32), 32),
+    "steps of 32": Rung(gemm.pipelined(16, 32), 32),
+    "fragments ahead": Rung(gemm.warp_tiles((8, 16), (8, 1), 32, 2), 32),
+    "three stages": Rung(gemm.warp_tiles((8, 16), (8, 1), 32, 3), 32),
+    "warp tile 64 x 64": Rung(gemm.warp_tiles((16, 8), (4, 2), 32, 3), 32),
+    BEST: Rung(gemm.warp_tiles((16, 8), (2, 4), 32, 3), 32),
 }
 
 
