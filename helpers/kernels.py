@@ -1,4 +1,4 @@
-"""The CUDA sources in kernels/: their text, their headers, and the grid of a launch.
+"""The CUDA sources in kernels/: their text, and the grid of a launch.
 
 Each call reads the file again, so that the next compilation uses an edited source.
 """
@@ -10,7 +10,6 @@ import hashlib
 import html
 import math
 import operator
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +25,6 @@ class UnknownKernelError(KeyError):
 
     def __str__(self) -> str:  # KeyError would put the message in quotes.
         return str(self.args[0])
-
-
-class HeaderError(ValueError):
-    """A .cu file without the header of the files in kernels/."""
 
 
 class GridError(ValueError):
@@ -107,30 +102,6 @@ def replaced(text: str, *changes: tuple[str, str], name: str = "the kernel") -> 
             )
         text = text.replace(old, new)
     return text
-
-
-def header(name: str) -> dict[str, str]:
-    """Return the header of kernel ``name``: "Summary", and an entry for each field, such as "Idea".
-
-    A space joins continued lines. Raises HeaderError if the first line is not ``// <name>.cu --
-    summary``.
-    """
-    lines = source(name).splitlines()
-    first = re.fullmatch(rf"// {re.escape(name)}\.cu -- (\S.*)", lines[0] if lines else "")
-    if first is None:
-        raise HeaderError(
-            f"{name}.cu begins with {lines[:1]}; its first line must be // {name}.cu -- <one line>"
-        )
-    parts, current = {"Summary": [first[1]]}, "Summary"
-    for line in lines[1:]:
-        if not line.startswith("//"):
-            break
-        if field := re.fullmatch(r"// ([A-Z][a-z]+) {2,}(\S.*)", line):
-            current = field[1]
-            parts[current] = [field[2]]
-        elif text := line[2:].strip():
-            parts[current].append(text)
-    return {key: " ".join(text) for key, text in parts.items()}
 
 
 @dataclass(frozen=True)

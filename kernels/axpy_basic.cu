@@ -5,7 +5,7 @@
 //            block and its place in that block.
 // Arrays     y, x: float32, shape (n,). y is read and written; x may be y (each thread touches only
 //            its own element).
-// Launch     block = (any, 1, 1); grid = (ceil(n / block), 1)
+// Launch     block = (any, 1, 1), 256 unless said otherwise; grid = (ceil(n / blockDim.x), 1)
 // Sizes      1 <= n <= 2,000,000,000 (the index is an int); the last block may be partial.
 // Memory     no shared, no constant.
 // Constants  none.

@@ -6,7 +6,7 @@
 //            the guard is on the read, not on the output.
 // Arrays     N, P: float32, shape (n,); filter: float32, shape (FILTER_WIDTH,); P must not alias
 //            the others.
-// Launch     block = (any, 1, 1); grid = (ceil(n / block), 1)
+// Launch     block = (any, 1, 1), 256 unless said otherwise; grid = (ceil(n / blockDim.x), 1)
 // Sizes      1 <= n <= 2,000,000,000 (indices are int); the last block may be partial.
 //            FILTER_WIDTH odd.
 // Memory     no shared, no constant: the filter is read from global memory by every thread.

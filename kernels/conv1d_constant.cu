@@ -3,8 +3,8 @@
 // Computes   P[i] = sum_j N[i - R + j] * filter[j], cells outside N count as 0 (cross-correlation)
 // Idea       All lanes of a warp read the same filter word at the same time: constant memory
 //            answers that with one broadcast, and the load/store unit is left to N and P.
-// Arrays     N, P: float32, shape (n,); must not alias.
-// Launch     block = (any, 1, 1); grid = (ceil(n / block), 1)
+// Arrays     N, P: float32, shape (n,); filter: shape (FILTER_WIDTH,). P must not alias N.
+// Launch     block = (any, 1, 1), 256 unless said otherwise; grid = (ceil(n / blockDim.x), 1)
 // Sizes      1 <= n <= 2,000,000,000 (indices are int); the last block may be partial.
 //            FILTER_WIDTH odd, <= 16,383.
 // Memory     constant: FILTER_WIDTH * 4 bytes in `filter`, to be filled before the launch.

@@ -5,8 +5,8 @@
 //            but in every step the lanes of a warp want up to 32 different filter words, and
 //            constant memory serves one word at a time. Serialised on purpose, to be measured
 //            against conv1d_constant.
-// Arrays     N, P: float32, shape (n,); must not alias.
-// Launch     block = (any, 1, 1); grid = (ceil(n / block), 1)
+// Arrays     N, P: float32, shape (n,); filter: shape (FILTER_WIDTH,). P must not alias N.
+// Launch     block = (any, 1, 1), 256 unless said otherwise; grid = (ceil(n / blockDim.x), 1)
 // Sizes      1 <= n <= 2,000,000,000 (indices are int); the last block may be partial.
 //            FILTER_WIDTH odd, <= 16,383.
 // Memory     constant: FILTER_WIDTH * 4 bytes in `filter`, to be filled before the launch.

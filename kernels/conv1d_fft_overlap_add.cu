@@ -7,14 +7,14 @@
 //            segments travel in one complex transform, one as the real and one as the imaginary
 //            part. A thread keeps 2^STAGES cells in registers for STAGES radix-2 stages, which is
 //            one pass.
-// Arrays     P, N: float32, shape (n,); P holds zeros before the launch. spectrum: float2,
-//            (FFT_SIZE,), by fft_radix2, of the filter / FFT_SIZE, backwards, filled up with zeros.
+// Arrays     P, N: float32, shape (n,); P holds zeros before each launch. spectrum: float2,
+//            (1, FFT_SIZE), by fft_radix2 of filter / FFT_SIZE, backwards, filled up with zeros.
 //            twiddles: float2, (FFT_SIZE / 2,). None may alias.
-// Launch     block = (THREADS, 1, 1); grid = (ceil(n / (2 * (FFT_SIZE - width + 1))), 1)
-// Sizes      1 <= n <= 2,000,000,000. width odd, 2 * (width - 1) <= FFT_SIZE = 2^LOG_SIZE: then at
-//            most two blocks share an output.
+// Launch     block = (min(FFT_SIZE / 2^STAGES, 1,024), 1, 1);
+//            grid = (ceil(n / (2 * (FFT_SIZE - width + 1))), 1)
+// Sizes      1 <= n <= 2,000,000,000. width odd, 2 * (width - 1) <= FFT_SIZE (see the last step).
 // Memory     shared: (FFT_SIZE + FFT_SIZE / 16) * 8 bytes, dynamic.
-// Constants  LOG_SIZE, STAGES (1 to LOG_SIZE) by -D (defaults below).
+// Constants  LOG_SIZE, STAGES (1 to LOG_SIZE) by -D (defaults below). FFT_SIZE = 2^LOG_SIZE.
 // Reference  helpers.reference.conv1d; tolerance helpers.problems.fft_conv1d.conv1d_atol
 
 #ifndef LOG_SIZE

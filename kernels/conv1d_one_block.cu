@@ -6,7 +6,7 @@
 //            (one block only on purpose).
 // Arrays     N, P: float32, shape (n,); filter: float32, shape (FILTER_WIDTH,); P must not alias
 //            the others.
-// Launch     block = (any, 1, 1); grid = (1, 1)
+// Launch     block = (any, 1, 1), 1,024 unless said otherwise; grid = (1, 1)
 // Sizes      1 <= n <= 2,000,000,000 (indices are int); FILTER_WIDTH odd.
 // Memory     no shared, no constant: the filter is read from global memory.
 // Constants  FILTER_WIDTH by -D (default below). R = FILTER_WIDTH / 2.

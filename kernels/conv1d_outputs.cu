@@ -5,14 +5,14 @@
 //            register once and adds it to every output that wants it: OUTPUTS + 2R shared loads in
 //            place of OUTPUTS * FILTER_WIDTH. Lanes are OUTPUTS cells apart: an odd OUTPUTS meets
 //            32 different banks, whatever the compiler does; 4 and 8 have bank conflicts.
-// Arrays     N, P: float32, shape (n,); must not alias.
+// Arrays     N, P: float32, shape (n,); filter: shape (FILTER_WIDTH,). P must not alias N.
 // Launch     block = (TILE_WIDTH / OUTPUTS, 1, 1); grid = (ceil(n / TILE_WIDTH), 1)
 // Sizes      1 <= n <= 2,000,000,000 (indices are int); the last tile may be partial.
 //            FILTER_WIDTH odd, <= 4,095.
 // Memory     shared: (TILE_WIDTH + 2R) * 4 bytes, static.
 //            constant: FILTER_WIDTH * 4 bytes in `filter`.
 // Constants  TILE_WIDTH (outputs of a block, a multiple of OUTPUTS), OUTPUTS, FILTER_WIDTH by -D
-//            (defaults below).
+//            (defaults below). R = FILTER_WIDTH / 2.
 // Reference  helpers.reference.conv1d
 
 #ifndef OUTPUTS

@@ -5,7 +5,7 @@
 //            neighbouring block that reads them too, so they are probably in the cache already:
 //            they are read from global memory. Price: the sum must ask for every tap where the cell
 //            lives.
-// Arrays     N, P: float32, shape (n,); must not alias.
+// Arrays     N, P: float32, shape (n,); filter: shape (FILTER_WIDTH,). P must not alias N.
 // Launch     block = (TILE_WIDTH, 1, 1); grid = (ceil(n / TILE_WIDTH), 1)
 // Sizes      1 <= n <= 2,000,000,000 (indices are int); the last tile may be partial.
 //            FILTER_WIDTH odd, <= 16,383.

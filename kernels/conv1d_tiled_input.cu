@@ -4,7 +4,7 @@
 // Idea       One thread per staged cell, halo included: a single loading step with no special case.
 //            Price: the 2R threads that loaded the halo have no output, so blocks overlap by 2R
 //            cells and the grid is larger.
-// Arrays     N, P: float32, shape (n,); must not alias.
+// Arrays     N, P: float32, shape (n,); filter: shape (FILTER_WIDTH,). P must not alias N.
 // Launch     block = (TILE_WIDTH, 1, 1); grid = (ceil(n / (TILE_WIDTH - 2R)), 1): a block makes
 //            TILE_WIDTH - 2R outputs
 // Sizes      1 <= n <= 2,000,000,000 (indices are int); the last tile may be partial.

@@ -5,7 +5,7 @@
 //            loads in steps: all threads a first step, the first 2R threads a second one (more when
 //            the halo is wider than the tile). N is read about once from global memory; the
 //            FILTER_WIDTH reads of each output hit shared memory.
-// Arrays     N, P: float32, shape (n,); must not alias.
+// Arrays     N, P: float32, shape (n,); filter: shape (FILTER_WIDTH,). P must not alias N.
 // Launch     block = (TILE_WIDTH, 1, 1); grid = (ceil(n / TILE_WIDTH), 1)
 // Sizes      1 <= n <= 2,000,000,000 (indices are int); the last tile may be partial.
 //            FILTER_WIDTH odd, <= 4,095.

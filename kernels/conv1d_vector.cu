@@ -10,15 +10,15 @@
 //            thread makes four neighbours at a time. A wide filter is bound by the FP32 units, and
 //            few cells must serve many multiply-adds: all outputs of a thread are neighbours.
 // Arrays     N, P: float32, shape (n,), aligned to 16 bytes (an allocation is; a slice may not be);
-//            must not alias.
+//            filter: shape (FILTER_WIDTH,). P must not alias N.
 // Launch     block = (TILE_WIDTH / OUTPUTS, 1, 1); grid = (ceil(n / TILE_WIDTH), 1)
 // Sizes      1 <= n <= 2,000,000,000 (indices are int), n need not be a multiple of 4. FILTER_WIDTH
 //            odd, <= 4,095.
-// Memory     shared: (TILE_WIDTH + 2R, R rounded up to 4) * 4 bytes, static. constant: FILTER_WIDTH
-//            * 4 in `filter`.
+// Memory     shared: (TILE_WIDTH + 8 * ceil(R / 4)) * 4 bytes, static: the halos are whole vectors.
+//            constant: FILTER_WIDTH * 4 bytes in `filter`.
 // Constants  TILE_WIDTH (outputs of a block), OUTPUTS (of a thread, a multiple of 4), NEIGHBOURS (a
 //            multiple of 4 that divides OUTPUTS; an odd multiple keeps lanes off each other's
-//            banks), FILTER_WIDTH by -D.
+//            banks), FILTER_WIDTH by -D. R = FILTER_WIDTH / 2.
 // Reference  helpers.reference.conv1d
 
 #ifndef OUTPUTS

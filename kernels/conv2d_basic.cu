@@ -9,7 +9,7 @@
 //            (B, M, out_h, out_w) with out_h = (H - K) / S + 1 and out_w likewise; all
 //            C-contiguous; y must not alias the others.
 // Launch     block = (any, any, 1), 16 x 16 unless said otherwise;
-//            grid = (tiles along columns * tiles along rows, M, B)
+//            grid = (ceil(out_w / blockDim.x) * ceil(out_h / blockDim.y), M, B)
 // Sizes      1 <= K <= H, W; M, B <= 65,535; C * H * W and M * C * K * K < 2^31.
 //            The last tiles may be partial.
 // Memory     no shared, no constant: x and filter are read from global memory by every thread.

@@ -5,10 +5,10 @@
 //            many threads, each with 1/C of the work. Their sums meet in y, in whatever order the
 //            blocks happen to run: float addition depends on the order, so the last bits of y may
 //            differ from run to run.
-// Arrays     x: float32, shape (B, C, H, W); filter: (M, C, K, K); y: (B, M, H - K + 1, W - K + 1),
-//            which must hold zeros before each launch, and must not overlap the others.
+// Arrays     x: float32, shape (B, C, H, W); filter: (M, C, K, K); y: (B, M, out_h, out_w), zeros
+//            before each launch; out_h = H - K + 1, out_w = W - K + 1. None may alias.
 // Launch     block = (TILE_WIDTH, TILE_WIDTH, 1);
-//            grid = (tiles along columns * tiles along rows, M * C, B)
+//            grid = (ceil(out_w / TILE_WIDTH) * ceil(out_h / TILE_WIDTH), M * C, B)
 // Sizes      any sizes with K <= H and K <= W; M * C, B <= 65,535.
 // Memory     shared: none. constant: none.
 // Constants  TILE_WIDTH by -D (default below).

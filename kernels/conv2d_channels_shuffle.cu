@@ -6,11 +6,11 @@
 //            shared memory, no barrier. A warp has 32 lanes, so more lanes for channels leave fewer
 //            for neighbouring outputs, and channels lie H * W cells apart: loads are the less
 //            coalesced, the more lanes share an output.
-// Arrays     x: float32, shape (B, C, H, W); filter: (M, C, K, K); y: (B, M, H - K + 1, W - K + 1).
-//            y must not overlap the others.
+// Arrays     x: float32, shape (B, C, H, W); filter: (M, C, K, K); y: (B, M, out_h, out_w) with
+//            out_h = H - K + 1, out_w = W - K + 1. y must not overlap the others.
 // Launch     block = (32 / CHANNEL_LANES, CHANNEL_LANES, TILE_ROWS): warp z computes row z of a
 //            tile that is 32 / CHANNEL_LANES columns wide;
-//            grid = (tiles along columns * tiles along rows, M, B)
+//            grid = (ceil(out_w / (32 / CHANNEL_LANES)) * ceil(out_h / TILE_ROWS), M, B)
 // Sizes      any sizes with K <= H and K <= W; M, B <= 65,535. CHANNEL_LANES is
 //            1, 2, 4, 8, 16 or 32; TILE_ROWS <= 32.
 // Memory     shared: none. constant: none.

@@ -5,10 +5,10 @@
 //            Their sums go to shared memory and are added in pairs: log2(CHANNEL_THREADS) steps,
 //            half of the threads idle in the first, more in each that follows. The order is always
 //            the same: so are the bits of y.
-// Arrays     x: float32, shape (B, C, H, W); filter: (M, C, K, K); y: (B, M, H - K + 1, W - K + 1).
-//            y must not overlap the others.
+// Arrays     x: float32, shape (B, C, H, W); filter: (M, C, K, K); y: (B, M, out_h, out_w) with
+//            out_h = H - K + 1, out_w = W - K + 1. y must not overlap the others.
 // Launch     block = (TILE_WIDTH, TILE_WIDTH, CHANNEL_THREADS);
-//            grid = (tiles along columns * tiles along rows, M, B)
+//            grid = (ceil(out_w / TILE_WIDTH) * ceil(out_h / TILE_WIDTH), M, B)
 // Sizes      any sizes with K <= H and K <= W; M, B <= 65,535. CHANNEL_THREADS is
 //            a power of two up to 64, and TILE_WIDTH^2 * CHANNEL_THREADS <= 1,024.
 // Memory     shared: CHANNEL_THREADS * TILE_WIDTH^2 * 4 bytes, static. constant: none.

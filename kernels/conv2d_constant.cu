@@ -1,13 +1,13 @@
 // conv2d_constant.cu -- convolution layer, one thread per output, the filter in constant memory
 //
 // Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[m,c,p,q], valid, not flipped
-//            (cross-correlation)
+//            (cross-correlation); out_h = H - K + 1, out_w = W - K + 1. y must not alias x.
 // Idea       All lanes of a warp make outputs of one map, so they want the same weight at the same
 //            time: constant memory answers with one broadcast, and every global load left is one of
 //            x.
-// Arrays     x: float32, (B, C, H, W); y: float32, (B, M, H - K + 1, W - K + 1); must not alias.
-// Launch     block = (TILE_WIDTH, TILE_WIDTH);
-//            grid = (tiles along columns * tiles along rows, M, B)
+// Arrays     x: float32, (B, C, H, W); y: (B, M, out_h, out_w); filter: (M, C, K, K).
+// Launch     block = (TILE_WIDTH, TILE_WIDTH, 1);
+//            grid = (ceil(out_w / TILE_WIDTH) * ceil(out_h / TILE_WIDTH), M, B)
 // Sizes      any C, H, W; 1 <= K <= H, W; M, B <= 65,535; C * H * W < 2^31.
 //            The last tiles may be partial.
 // Memory     constant: FILTER_WORDS * 4 bytes in `filter`, at most 65,536, to be filled before the

@@ -5,14 +5,14 @@
 // Idea       A tile of each channel goes to frequencies once and serves all output maps; the sums
 //            of products over the channels are made there. What wraps around falls into the first K
 //            - 1 rows and columns, which are dropped (overlap-save).
-// Arrays     x: float32, (B, C, H, W); y: (B, M, H-K+1, W-K+1). twiddles: float2, (SIDE / 2,).
-//            spectrum: float2, (M, C, SIDE, SIDE), by fft_radix2 of filter / SIDE^2, both axes
+// Arrays     x: float32, (B, C, H, W); y: (B, M, out_h, out_w). twiddles: float2, (SIDE / 2,).
+//            spectrum: float2, (M * C, SIDE^2), by fft_radix2 of filter / SIDE^2, both axes
 //            backwards, filled up with zeros. None may alias.
-// Launch     block = (THREADS, 1, 1); grid = (tiles of an output map, ceil(B / 2)); (SIDE - K +
-//            1)^2 outputs a tile
+// Launch     block = (THREADS, 1, 1); grid = (ceil(out_h / O) * ceil(out_w / O), ceil(B / 2)) with
+//            O = SIDE - K + 1: a tile has O x O outputs
 // Sizes      K <= SIDE = 2^LOG_SIDE, B <= 131,070, any H, W >= K: the last tile of a row or column
 //            may be partial.
-// Memory     shared: (C + 1) * 17/16 * SIDE^2 * 8 bytes, dynamic.
+// Memory     shared: (C + 1) * (SIDE^2 + SIDE^2 / 16) * 8 bytes, dynamic.
 // Constants  LOG_SIDE and STAGES (a divisor of 2 * LOG_SIDE) by -D, both or none (defaults below).
 // Reference  helpers.reference.conv2d; tolerance helpers.problems.fft_conv2d.conv2d_atol
 

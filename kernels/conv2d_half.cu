@@ -7,7 +7,7 @@
 // Arrays     x: half, shape (B, C, H, W); filter: half, shape (M, C, K, K), both by to_half; y:
 //            float32, shape (B, M, out_h, out_w), out_h = H - K + 1. They must not overlap.
 // Launch     block = (any, any, 1), 16 x 16 unless said otherwise;
-//            grid = (tiles along columns * tiles along rows, M, B)
+//            grid = (ceil(out_w / blockDim.x) * ceil(out_h / blockDim.y), M, B)
 // Sizes      K <= H, W; any B, C, M that the grid takes (65,535 each in y and z); the last tiles
 //            may be partial.
 // Memory     no shared, no constant.

@@ -8,12 +8,12 @@
 // Arrays     x: half, shape (B, C, H, W), by to_half; filter: half, shape (ceil(M / MAPS), C, K, K,
 //            MAPS), spare maps 0, aligned to 4 bytes; y: float32, shape (B, M, out_h, out_w), out_h
 //            = H - K + 1 and out_w likewise. They must not overlap.
-// Launch     block = (16, 16, 1) unless said otherwise; grid = (tiles along columns * tiles along
-//            rows, ceil(M / MAPS), B); a tile has blockDim.x * PATCH_WIDTH columns
+// Launch     block = (any, any, 1), 16 x 16 unless said otherwise; X = blockDim.x * PATCH_WIDTH;
+//            grid = (ceil(out_w / X) * ceil(out_h / blockDim.y), ceil(M / MAPS), B)
 // Sizes      K <= H, W; K <= 15; MAPS even, M need not be a multiple of it.
 // Memory     no shared, no constant (as conv2d_register: its header says why).
 // Constants  FILTER_WIDTH = K, PATCH_WIDTH, MAPS, CHAIN (1: a row of the filter is summed in half,
-//            0: all of it is; helpers.problems.precision.HALF_ROWS and HALF_SUMS) by -D (defaults
+//            0: all of it is; helpers.problems.precision has the bounds of both) by -D (defaults
 //            below).
 // Reference  helpers.reference.conv2d of the rounded arrays
 

@@ -8,7 +8,7 @@
 // Arrays     x: float32, or half (HALF_IO), (B, C, H, W), |x| < 65,504; y: alike, (B, M, out_h,
 //            out_w), aligned to 8 bytes; must not alias. filter: fragments of B as halves, times a
 //            power of two; behind them 1 over this power.
-// Launch     block = 32 * WARPS_DOWN * WARPS_ACROSS; grid = (tiles of all images, groups of maps)
+// Launch     block = (32 * WARPS_DOWN * WARPS_ACROSS, 1, 1); grid = (tiles, MAP_GROUPS)
 // Sizes      any. A chunk of the cells of a tile must fit into shared memory.
 // Memory     shared, dynamic: CELLS * 16 bytes.
 // Constants  in implicit.cuh; PARTS = 1.

@@ -9,8 +9,8 @@
 // Arrays     x: float32, or half (HALF_IO), (B, C, H, W), |x| < 65,504; y: alike, (B, M, out_h,
 //            out_w), aligned to 8 bytes; must not alias. filter: fragments of B as halves, times a
 //            power of two; behind them 1 over this power.
-// Launch     block = 32 * WARPS_DOWN * WARPS_ACROSS; grid = (blocks, groups of maps): block i takes
-//            tiles i, i + gridDim.x, ...
+// Launch     block = (32 * WARPS_DOWN * WARPS_ACROSS, 1, 1); grid = (blocks, MAP_GROUPS): block i
+//            takes tiles i, i + gridDim.x, ...
 // Sizes      any; gridDim.x <= tiles. Chunks of cells and weights must fit into shared memory.
 // Memory     shared, dynamic: CELL_BUFFERS * CELLS * 16 + WEIGHT_BUFFERS * WEIGHTS * 8 bytes.
 // Constants  in implicit.cuh, and CELL_BUFFERS (1: a second barrier in each round; 2),

@@ -12,10 +12,10 @@
 // Arrays     x: half, (B, C, H, W), aligned to 4 bytes; y: half, (B, M, out_h, out_w), aligned to
 //            8; must not alias. filter: A's pieces as halves, times a power of two; behind them 1
 //            over this power.
-// Launch     block = 128 * (2 + PRODUCERS); grid = (blocks, 1, 1): block i takes tiles i, i +
-//            gridDim.x, ...
+// Launch     block = (128 * (2 + PRODUCERS), 1, 1); grid = (blocks, 1, 1): block i takes tiles i, i
+//            + gridDim.x, ...
 // Sizes      any B, M, K, H; W and out_w even; made for C >= 16. Stages must fit shared memory.
-// Memory     shared, dynamic: STAGES * STAGE * 16 bytes; static: 16 * STAGES
+// Memory     shared, dynamic: STAGES * STAGE * 16 bytes; shared, static: 16 * STAGES bytes
 // Constants  of the layer: CHANNELS, OUTPUT_MAPS, HEIGHT, WIDTH, FILTER_WIDTH, FILTER_STRIDE; of a
 //            consumer: TILE_H, TILE_W (even), COLUMNS (of B: a multiple of 8, up to 256); MAP_TILES
 //            (1: the consumers have the same 64 maps and tiles below each other; 2: the same tile

@@ -7,7 +7,7 @@
 // Arrays     x: float32, or half (HALF_IO), (B, C, H, W), |x| < 65,504; y: alike, (B, M, H - K + 1,
 //            W - K + 1); both aligned to 16 bytes; must not alias. filter: fragments of A as
 //            halves, times a power of two, then its inverse.
-// Launch     block = 32 * WARPS; grid = (blocks, ceil(M / 16)): block i takes images i, i +
+// Launch     block = (32 * WARPS, 1, 1); grid = (blocks, ceil(M / 16)): block i takes images i, i +
 //            gridDim.x, ...
 // Sizes      1 <= gridDim.x <= B; any M; C <= 4; H and W even; K = 3, 5, 7. An image and its
 //            outputs of 16 maps must fit into shared memory. Halves: the outputs of an image are

@@ -10,7 +10,7 @@
 // Arrays     x: float32, or half (HALF_IO), (B, 1, H, W), |x| < 65,504; y: alike, (B, M, H - K + 1,
 //            W - K + 1); both aligned to 16 bytes; must not alias. filter: fragments of A as
 //            halves, times a power of two, then its inverse.
-// Launch     block = 32 * WARPS; grid = (blocks, ceil(M / 4)): block i takes images i, i +
+// Launch     block = (32 * WARPS, 1, 1); grid = (blocks, ceil(M / 4)): block i takes images i, i +
 //            gridDim.x, ...
 // Sizes      1 <= gridDim.x <= B; any M; C = 1; H and W even; K = 3, 5, 7. An image and a band of 4
 //            maps must fit into shared memory; BANDS divides the pairs of rows. Halves: a band is

@@ -1,15 +1,15 @@
 // conv2d_register.cu -- convolution layer, each thread makes a patch of outputs in registers
 //
 // Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[m,c,p,q], valid, not flipped
-//            (cross-correlation)
+//            (cross-correlation); out_h = H - K + 1, out_w = W - K + 1
 // Idea       A row of PATCH_WIDTH + K - 1 cells, loaded once into registers, serves PATCH_WIDTH
 //            neighbouring outputs, and each cell MAPS output maps: loads per multiply-add fall by
 //            about MAPS * PATCH_WIDTH * K / (PATCH_WIDTH + K - 1).
-// Arrays     x: float32, (B, C, H, W); filter: float32, (M, C, K, K); y: float32, (B, M, H - K + 1,
-//            W - K + 1); must not alias.
-// Launch     block = (any, any), such as (16, 16), each thread a patch: a block's tile is
-//            blockDim.x * PATCH_WIDTH columns wide and blockDim.y rows high;
-//            grid = (tiles along columns * tiles along rows, ceil(M / MAPS), B)
+// Arrays     x: float32, (B, C, H, W); filter: float32, (M, C, K, K); y: float32, (B, M, out_h,
+//            out_w); must not alias.
+// Launch     block = (any, any, 1), such as 16 x 16, each thread a patch: a block's tile has X =
+//            blockDim.x * PATCH_WIDTH columns and blockDim.y rows;
+//            grid = (ceil(out_w / X) * ceil(out_h / blockDim.y), ceil(M / MAPS), B)
 // Sizes      any C, H, W; K <= H, W; M, B <= 65,535, M need not be a multiple of MAPS;
 //            C * H * W < 2^31.
 // Memory     registers: MAPS * PATCH_WIDTH sums of a thread. The filter is read from global memory,

@@ -1,15 +1,15 @@
 // conv2d_register_2d.cu -- convolution layer, 4 x 2 outputs of several maps in a thread's registers
 //
 // Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[c,p,q,m], valid, not flipped (maps
-//            innermost)
+//            innermost); out_h = H - K + 1, out_w = W - K + 1
 // Idea       A thread computes a patch: 4 neighbouring columns of 2 rows, of MAPS output maps. It
 //            reads 2 * (4 + K - 1) cells of the tile into registers, and these serve 4 * 2 * MAPS *
 //            K multiply-adds. The sizes are constants of the compilation, so that offsets are part
 //            of the instructions. conv2d_register_tiled is the same with patches of any size.
-// Arrays     x: float32, (B, C, H, W); y: float32, (B, M, H - K + 1, W - K + 1), aligned to 16
-//            bytes; must not alias.
-// Launch     block = (BLOCK_X, BLOCK_Y), each thread a patch: a tile is 4 BLOCK_X columns and 2
-//            BLOCK_Y rows; grid = (tiles along columns * tiles along rows, ceil(M / MAPS), B)
+// Arrays     x: float32, (B, C, H, W); y: float32, (B, M, out_h, out_w), aligned to 16 bytes; must
+//            not alias. filter: float32, (C, K, K, M), spare maps 0.
+// Launch     block = (BLOCK_X, BLOCK_Y, 1), a patch a thread: a tile has X = 4 * BLOCK_X columns, Y
+//            = 2 * BLOCK_Y rows; grid = (ceil(out_w / X) * ceil(out_h / Y), ceil(M / MAPS), B)
 // Sizes      any C, H, W; K <= H, W; M, B <= 65,535; C * H * W < 2^31.
 // Memory     shared: ROWS * PITCH * 4 bytes, static. constant: C * K * K * PADDED_MAPS * 4 bytes in
 //            `filter`, at most 65,536.

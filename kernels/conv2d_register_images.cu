@@ -1,15 +1,15 @@
 // conv2d_register_images.cu -- convolution layer of small images, they and weights in shared memory
 //
 // Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[c,p,q,m], valid, not flipped (maps
-//            innermost)
+//            innermost). y must not alias x or filter.
 // Idea       A small image gives little work, and many channels and maps have many weights: in
 //            constant memory they leave the cache of a multiprocessor, and a warp waits for each
 //            piece of them. Here a block copies whole images and the weights of its maps to shared
 //            memory, all at once and in the background. A thread computes PATCH_WIDTH outputs of a
 //            row for MAPS maps: four weights are one load for all lanes.
-// Arrays     x: float32, (B, C, H, W); y: float32, (B, M, H - K + 1, W - K + 1); must not alias.
-// Launch     block = THREADS: one for each patch of IMAGES images and GROUPS * MAPS maps, rounded
-//            up to warps; grid = (ceil(B / IMAGES), ceil(M / (GROUPS * MAPS)))
+// Arrays     x: float32, (B, C, H, W); y: (B, M, H - K + 1, W - K + 1); filter: (C, K, K, M).
+// Launch     block = (THREADS, 1, 1): one for each patch of IMAGES images and GROUPS * MAPS maps,
+//            rounded up to warps; grid = (ceil(B / IMAGES), ceil(M / (GROUPS * MAPS)))
 // Sizes      any B; MAPS a multiple of 4. The images and the weights must fit into shared memory.
 // Memory     shared, dynamic: (C * K * K * GROUPS * MAPS + IMAGES * C * H * W) * 4 bytes
 // Constants  CHANNELS = C, OUTPUT_MAPS = M, HEIGHT = H, WIDTH = W, FILTER_WIDTH = K; of a thread

@@ -8,14 +8,14 @@
 //            constants of the compilation, so that offsets are part of the instructions. patch.cuh
 //            has the sizes that follow from them, the loads of the tile, and the products.
 // Arrays     x: float32, (B, C, H, W); y: float32, (B, M, H - K + 1, W - K + 1); both aligned to 16
-//            bytes; must not alias.
-// Launch     block = THREADS: one for each patch, rounded up to warps; grid = (tiles of a map,
-//            ceil(M / MAPS), ceil(B / IMAGES))
+//            bytes; must not alias. filter: (C, K, K, M).
+// Launch     block = (THREADS, 1, 1): one for each patch, rounded up to warps; grid = (tiles,
+//            ceil(M / MAPS), ceil(B / IMAGES)), with the tiles of a map
 // Sizes      B <= 65,535 IMAGES; K <= 15. STAGED divides C; IMAGES > 1 only where STAGED = C.
 //            THREADS >= PITCH / LOAD_WIDTH.
-// Memory     shared: IMAGES * STAGED * ROWS * PITCH * 4 bytes, and with WEIGHTS_SHARED C * K * K *
-//            MAPS * 4 more, static. constant, without: C * K * K * PADDED_MAPS * 4 bytes in
-//            `filter`, at most 65,536.
+// Memory     shared: (IMAGES * STAGED * ROWS * PITCH + WEIGHTS_SHARED * C * K * K * MAPS) * 4
+//            bytes, static. constant: C * K * K * PADDED_MAPS * 4 bytes in `filter` where
+//            WEIGHTS_SHARED is 0, at most 65,536.
 // Constants  CHANNELS = C, OUTPUT_MAPS = M, HEIGHT = H, WIDTH = W, FILTER_WIDTH = K; of a thread
 //            PATCH_WIDTH, PATCH_HEIGHT, MAPS; of a block PATCHES_X, PATCHES_Y, IMAGES, STAGED
 //            (channels in shared memory at a time); UNROLL (filter rows in one round of the loop);

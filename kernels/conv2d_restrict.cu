@@ -10,7 +10,7 @@
 //            others: that is the promise, and a broken one is undefined behaviour that nothing
 //            reports.
 // Launch     block = (any, any, 1), 16 x 16 unless said otherwise;
-//            grid = (tiles along columns * tiles along rows, M, B)
+//            grid = (ceil(out_w / blockDim.x) * ceil(out_h / blockDim.y), M, B)
 // Sizes      1 <= K <= H, W; any B, C, M that the grid takes (65,535 each in y and z); the last
 //            tiles may be partial.
 // Memory     no shared, no constant.

@@ -1,13 +1,13 @@
 // conv2d_tiled.cu -- convolution layer, each channel's tile and halo in shared memory
 //
 // Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[m,c,p,q], valid, not flipped
-//            (cross-correlation)
+//            (cross-correlation); out_h = H - K + 1, out_w = W - K + 1. y must not alias x.
 // Idea       The block makes TILE_WIDTH x TILE_WIDTH outputs of one map. Of each channel it needs
 //            K - 1 more rows and columns; it stages them once, and the K * K reads of each output
 //            hit shared memory.
-// Arrays     x: float32, (B, C, H, W); y: float32, (B, M, H - K + 1, W - K + 1); must not alias.
-// Launch     block = (TILE_WIDTH, TILE_WIDTH);
-//            grid = (tiles along columns * tiles along rows, M, B)
+// Arrays     x: float32, (B, C, H, W); y: (B, M, out_h, out_w); filter: (M, C, K, K).
+// Launch     block = (TILE_WIDTH, TILE_WIDTH, 1);
+//            grid = (ceil(out_w / TILE_WIDTH) * ceil(out_h / TILE_WIDTH), M, B)
 // Sizes      any C, H, W; 1 <= K <= H, W; M, B <= 65,535; C * H * W < 2^31.
 //            The last tiles may be partial.
 // Memory     shared: (TILE_WIDTH + K - 1)^2 * 4 bytes, dynamic.

@@ -4,11 +4,11 @@
 // Idea       All output maps read the same input. A thread computes its output of MAPS maps at
 //            once: one tile load, one pair of barriers and one shared load for each cell serve MAPS
 //            sums, which stay in registers.
-// Arrays     x: float32, (B, C, H, W); y: float32, (B, M, H - K + 1, W - K + 1); must not alias.
-// Launch     block = (TILE_WIDTH, TILE_WIDTH); grid = (tiles along columns * tiles along rows,
-//            ceil(M / MAPS), B)
+// Arrays     x: float32, (B, C, H, W); y: (B, M, out_h, out_w); filter: (M, C, K, K).
+// Launch     block = (TILE_WIDTH, TILE_WIDTH, 1);
+//            grid = (ceil(out_w / TILE_WIDTH) * ceil(out_h / TILE_WIDTH), ceil(M / MAPS), B)
 // Sizes      any C, H, W; 1 <= K <= H, W; M, B <= 65,535, M need not be a multiple of MAPS; C * H *
-//            W < 2^31.
+//            W < 2^31. out_h = H - K + 1, out_w = W - K + 1. y must not alias x.
 // Memory     shared: (TILE_WIDTH + K - 1)^2 * 4 bytes, dynamic. constant: FILTER_WORDS * 4 bytes in
 //            `filter`, at most 65,536.
 // Constants  FILTER_WORDS = M * C * K * K, TILE_WIDTH, MAPS by -D (defaults below: 4 maps of 1

@@ -7,8 +7,8 @@
 // Arrays     x: float32, shape (B, C, H, W); filter: float32, shape (M, C, K, K); y: float32, shape
 //            (B, M, out_h, out_w) with out_h = H - K + 1 and out_w = W - K + 1; all C-contiguous; y
 //            must not alias the others.
-// Launch     block = (n, n, 1), 16 x 16 unless said otherwise;
-//            grid = (tiles along columns * tiles along rows, M, B)
+// Launch     block = (any, any, 1), 16 x 16 unless said otherwise;
+//            grid = (ceil(out_w / blockDim.y) * ceil(out_h / blockDim.x), M, B)
 // Sizes      1 <= K <= H, W; M, B <= 65,535; C * H * W and M * C * K * K < 2^31.
 //            The last tiles may be partial.
 // Memory     no shared, no constant: x and filter are read from global memory by every thread.

@@ -8,7 +8,7 @@
 //            FILTER_WIDTH); y: float32, shape (B, M, out_h, out_w), out_h = H - FILTER_WIDTH + 1. y
 //            must not overlap the others (__restrict__).
 // Launch     block = (any, any, 1), 16 x 16 unless said otherwise;
-//            grid = (tiles along columns * tiles along rows, M, B)
+//            grid = (ceil(out_w / blockDim.x) * ceil(out_h / blockDim.y), M, B)
 // Sizes      FILTER_WIDTH <= H, W; any B, C, M that the grid takes (65,535 each in y and z); the
 //            last tiles may be partial. One compilation for each width, and code that grows with
 //            its square.

@@ -11,11 +11,11 @@
 // Arrays     x: float32, or half (HALF_IO), (B, 4, 40, 40), |x| < 65,504; y: alike, (B, 16, 34,
 //            34); both aligned to 16 bytes; must not alias. filter: fragments of A as halves, times
 //            a power of two, then its inverse.
-// Launch     block = THREADS: 512, with PARTS = 2 384; grid = any, at most B: block i takes images
-//            i, i + gridDim.x, ...
+// Launch     block = (THREADS, 1, 1): 512, with PARTS = 2 384; grid = (blocks, 1), at most B: block
+//            i takes images i, i + gridDim.x, ...
 // Sizes      any B >= 1
-// Memory     shared, dynamic: 1024 + STAGES * IMAGE * sizeof(Cell) + SLOTS * SLOT * 16 + 2 *
-//            OUTPUTS * sizeof(Cell) + SHARED * 2048 bytes
+// Memory     shared, dynamic: 1024 + STAGES * IMAGE * sizeof(Cell) + SLOTS * Windows::SLOT * 16 + 2
+//            * OUTPUTS * sizeof(Cell) + SHARED * 2048 bytes
 // Constants  PARTS (1: halves, 2: split halves), HALF_IO (0 or 1; 1 with PARTS = 1 only) by -D
 //            (defaults below). Compile for sm_90a.
 // Reference  helpers.reference.conv2d; PARTS = 1: of the rounded arrays

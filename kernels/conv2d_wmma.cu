@@ -9,10 +9,10 @@
 //            of the matrix.
 // Arrays     x: float32, (B, C, H, W); filter: float32, (M, C, K, K); y: float32, (B, M, out_h,
 //            out_w), out_h = H - K + 1 and out_w likewise. They must not overlap.
-// Launch     block = (32 * WARPS, 1, 1); grid = (1, ceil(M / ROWS), B); dynamic shared memory
-// Sizes      K <= H, W; an image and ROWS filters must fit shared memory. C K K is padded to whole
-//            steps, and M to ROWS, by zeros.
-// Memory     shared, dynamic: ROWS * FILTER_PITCH + WARPS * WARP_ELEMENTS + CELLS elements.
+// Launch     block = (32 * WARPS, 1, 1); grid = (1, ceil(M / ROWS), B)
+// Sizes      K <= H, W; an image and ROWS filters must fit shared memory. Zeros pad C K K and M.
+// Memory     shared, dynamic: (ROWS * FILTER_PITCH + WARPS * WARP_ELEMENTS + CELLS) *
+//            sizeof(Element) bytes
 // Constants  CHANNELS = C, OUTPUT_MAPS = M, HEIGHT = H, WIDTH = W, FILTER_WIDTH = K, TF32 (0: half,
 //            1), ROWS (maps of a fragment: 8 or 16; TF32: 16), WARPS, BUFFERS (for gathered cells:
 //            1; or 2, which saves a wait in each step), SKEW_BYTES (16: neighbouring rows begin

@@ -5,14 +5,14 @@
 // Idea       Two buffers. While the block computes on one tile, the next tile arrives in the other
 //            buffer. cp.async starts a copy of 16 bytes from global to shared memory, and the
 //            thread goes on at once. No register holds the cells meanwhile.
-// Arrays     N: float32, shape (n,), aligned to 16 bytes. P: float32, (n - FILTER_WIDTH + 1,). They
-//            must not alias.
+// Arrays     N: float32, shape (n,), aligned to 16 bytes. P: float32, (n - FILTER_WIDTH + 1,).
+//            filter: (FILTER_WIDTH,). P must not alias N.
 // Launch     block = (THREADS, 1, 1); grid = (blocks, 1), any number: a block takes every
 //            blocks-th tile
 // Sizes      FILTER_WIDTH <= n <= 1,000,000,000, n a multiple of 4. Compute capability 8.0 and
 //            later.
-// Memory     shared: 2 * (TILE_WIDTH + FILTER_WIDTH - 1, rounded up to 4) * 4 bytes, static.
-//            constant: FILTER_WIDTH * 4 in `filter`.
+// Memory     shared: 32 * ceil((TILE_WIDTH + FILTER_WIDTH - 1) / 4) bytes, static: whole vectors.
+//            constant: FILTER_WIDTH * 4 bytes in `filter`.
 // Constants  TILE_WIDTH (outputs of a tile, a multiple of 4), THREADS, FILTER_WIDTH by -D.
 // Reference  helpers.problems.copies.reference
 

@@ -5,14 +5,14 @@
 // Idea       Two buffers, as in copy_async. But one thread starts the copy of a whole tile by one
 //            instruction, and the copy engine of the multiprocessor does the rest. The copy tells
 //            an mbarrier in shared memory how many bytes have arrived, and all threads wait there.
-// Arrays     N: float32, shape (n,), aligned to 16 bytes. P: float32, (n - FILTER_WIDTH + 1,). They
-//            must not alias.
+// Arrays     N: float32, shape (n,), aligned to 16 bytes. P: float32, (n - FILTER_WIDTH + 1,).
+//            filter: (FILTER_WIDTH,). P must not alias N.
 // Launch     block = (THREADS, 1, 1); grid = (blocks, 1), any number: a block takes every
 //            blocks-th tile
 // Sizes      FILTER_WIDTH <= n <= 1,000,000,000, n a multiple of 4. Compute capability 9.0 and
 //            later.
-// Memory     shared: 2 * (TILE_WIDTH + FILTER_WIDTH - 1, rounded up to 4) * 4 + 16 bytes, static.
-//            constant: FILTER_WIDTH * 4 in `filter`.
+// Memory     shared: 32 * ceil((TILE_WIDTH + FILTER_WIDTH - 1) / 4) + 16 bytes, static.
+//            constant: FILTER_WIDTH * 4 bytes in `filter`.
 // Constants  TILE_WIDTH (outputs of a tile, a multiple of 4), THREADS, FILTER_WIDTH by -D.
 // Reference  helpers.problems.copies.reference
 

@@ -7,8 +7,8 @@
 // Arrays     out, in: float32, shape (n,). As far as the compiler knows they may overlap: no
 //            __restrict__, on purpose. It keeps nvcc from starting the loads of the next round
 //            before the stores of this one, so that no more than LOADS are in flight.
-// Launch     block = (THREADS, 1, 1); any grid of one dimension: the blocks walk over the array
-//            together. With (blocks on a multiprocessor) x (multiprocessors) blocks, all are
+// Launch     block = (THREADS, 1, 1); grid = (blocks, 1), any number: they walk over the array
+//            together. With (blocks on a multiprocessor) x (multiprocessors) of them, all are
 //            resident at once.
 // Sizes      1 <= n <= 1,000,000,000 (indices are int, and one round past the end must fit)
 // Memory     no shared, no constant.

@@ -5,13 +5,13 @@
 // Idea       A block walks over tiles. It copies a tile to shared memory and then computes on it,
 //            one after the other. While it copies, its arithmetic units wait, and while it
 //            computes, it copies nothing. copy_async and copy_bulk do both at once.
-// Arrays     N: float32, shape (n,), aligned to 16 bytes. P: float32, (n - FILTER_WIDTH + 1,). They
-//            must not alias.
+// Arrays     N: float32, shape (n,), aligned to 16 bytes. P: float32, (n - FILTER_WIDTH + 1,).
+//            filter: (FILTER_WIDTH,). P must not alias N.
 // Launch     block = (THREADS, 1, 1); grid = (blocks, 1), any number: a block takes every
 //            blocks-th tile
 // Sizes      FILTER_WIDTH <= n <= 1,000,000,000, n a multiple of 4.
-// Memory     shared: (TILE_WIDTH + FILTER_WIDTH - 1, rounded up to 4) * 4 bytes, static. constant:
-//            FILTER_WIDTH * 4 in `filter`.
+// Memory     shared: 16 * ceil((TILE_WIDTH + FILTER_WIDTH - 1) / 4) bytes, static: whole vectors.
+//            constant: FILTER_WIDTH * 4 bytes in `filter`.
 // Constants  TILE_WIDTH (outputs of a tile, a multiple of 4), THREADS, FILTER_WIDTH by -D.
 // Reference  helpers.problems.copies.reference
 

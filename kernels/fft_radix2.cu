@@ -7,9 +7,9 @@
 //            frequencies come out in bit-reversed order, and stay so: a product of two spectra does
 //            not mind, and an inverse can start from that order. ROW < FFT_SIZE makes the transform
 //            two-dimensional, FFT_SIZE / ROW rows: the same pairs, other twiddles.
-// Arrays     X, x: float2 (real, imaginary), shape (signals, FFT_SIZE). twiddles: float2, shape
-//            (ROW / 2,), twiddles[k] = exp(-2 pi sqrt(-1) k / ROW). X may be x, the others must not
-//            alias.
+// Arrays     X, x: float2, shape (signals, FFT_SIZE): real and imaginary parts. twiddles: float2,
+//            shape (ROW / 2,), twiddles[k] = exp(-2 pi sqrt(-1) k / ROW). X may be x, the others
+//            must not alias.
 // Launch     block = (any, 1, 1), best FFT_SIZE / 2 or 1,024 threads; grid = (signals, 1)
 // Sizes      FFT_SIZE a power of two, 2 to 8,192. ROW = FFT_SIZE (one row), or the rows are as many
 //            as the columns.

@@ -14,10 +14,10 @@
 // Sizes      any rows, cols, inner >= 1; each matrix < 2^31 cells. COPY = 4 only where cols is a
 //            multiple of 4, and X is aligned to 16 bytes.
 // Memory     shared, dynamic: STAGES * DEPTH * (HIGH + 4 + WIDE) * 4 bytes
-// Constants  COPY (cells of X in one copy, 1 or 4), PATCH_HIGH and PATCH_WIDE (rows and columns of a
-//            thread's outputs, multiples of 4), WARPS_HIGH and WARPS_WIDE (warps of a block), DEPTH
-//            (of a step along `inner`, a multiple of 8), STAGES (steps in shared memory, at least
-//            2), BLOCKS (on a multiprocessor) by -D (defaults below)
+// Constants  COPY (cells of X in one copy, 1 or 4), PATCH_HIGH, PATCH_WIDE (rows and columns of a
+//            thread's outputs, multiples of 4), WARPS_HIGH, WARPS_WIDE (of a block), DEPTH (of a
+//            step along `inner`, a multiple of 8), STAGES (steps in shared memory, at least 2),
+//            BLOCKS (on a multiprocessor), SNAKE_DOWN (order of a patch's products) by -D
 // Reference  numpy: A @ X
 
 #ifndef COPY

@@ -7,9 +7,9 @@
 //            input cell is stored up to K*K times.
 // Arrays     x: float32, (B, C, H, W). unrolled: float32, (B, C*K*K, out_h*out_w). They must not
 //            alias.
-// Launch     block = (THREADS, 1, 1); grid = (ceil(out_h*out_w / THREADS), C, B); THREADS is any,
-//            256 in the labs. One thread fills the K*K cells of one column that come from one
-//            channel.
+// Launch     block = (any, 1, 1), 256 threads unless said otherwise;
+//            grid = (ceil(out_h*out_w / blockDim.x), C, B).
+//            One thread fills the K*K cells of one column that come from one channel.
 // Sizes      K <= H and W; C and B <= 65,535; one image and one matrix < 2^31 cells, all of them
 //            together may be more.
 // Memory     no shared, no constant.

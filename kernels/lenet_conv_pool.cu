@@ -6,10 +6,10 @@
 //            stores only the largest sum of each window, in shared memory. ReLU and pool are one
 //            maximum of ints that begins with 0: of floats that are not negative the larger one has
 //            the larger bits, and negative floats are negative ints.
-// Arrays     x: float32, (B, CHANNELS, HEIGHT, WIDTH), aligned to 16 bytes; y: float32, (B,
-//            OUTPUT_MAPS, POOLED_H, POOLED_W); must not alias.
-// Launch     block = THREADS: one for each patch, rounded up to warps; grid = (tiles of a map,
-//            ceil(OUTPUT_MAPS / MAPS), B)
+// Arrays     x: float32, (B, C, H, W), aligned to 16 bytes; y: float32, (B, M, POOLED_H, POOLED_W);
+//            filter: (C, K, K, M); must not alias.
+// Launch     block = (THREADS, 1, 1): one for each patch, rounded up to warps; grid = (tiles,
+//            ceil(OUTPUT_MAPS / MAPS), B), with the tiles of a map
 // Sizes      any B <= 65,535; K <= 15. Tiles end between windows or cover the map; a patch is whole
 //            windows, or a window whole patches.
 // Memory     shared: (TILE_ROWS * PITCH + MAPS * WINDOWS) * 4 bytes, static. constant: CHANNELS * K

@@ -9,11 +9,11 @@
 // Arrays     x: float32, (B, 1, 86, 86), |x| <= 65,504, aligned to 16 bytes; y: float32, (B, 4, 40,
 //            40), aligned to 8; must not alias. filter: fragments of A as halves, times a power of
 //            two, then its inverse.
-// Launch     block = 32 * WARPS; grid = any: block i takes images i, i + gridDim.x, ...
+// Launch     block = (32 * WARPS, 1, 1); grid = (blocks, 1): block i takes images i, i + gridDim.x,
+//            ...
 // Sizes      any B. NaN is passed on, to all windows whose columns of B have it.
 // Memory     shared, dynamic: IMAGE_VECTORS * 16 + PARTS * PART * 4 bytes
-// Constants  PARTS (1: halves, 2: split halves), WARPS, RESIDENT (blocks of a multiprocessor) by
-//            -D (below)
+// Constants  PARTS (1: halves, 2: split halves), WARPS, RESIDENT (blocks per multiprocessor) by -D
 // Reference  helpers.problems.lenet.network.max_pool of helpers.problems.lenet.network.relu of
 //            helpers.reference.conv2d
 

@@ -10,8 +10,8 @@
 // Arrays     x: float32, (B, 4, 40, 40), |x| <= 65,504, aligned to 16 bytes; y: float32, (B, 16, 9,
 //            9); must not alias. filter: fragments of A as halves, times a power of two, then its
 //            inverse.
-// Launch     block = 32 * 11: a warp for 8 windows; grid = any: block i takes images i, i +
-//            gridDim.x, ...
+// Launch     block = (32 * 11, 1, 1): a warp for 8 windows; grid = (blocks, 1): block i takes
+//            images i, i + gridDim.x, ...
 // Sizes      any B. NaN is passed on, to all windows whose columns of B have it.
 // Memory     shared, dynamic: WEIGHTS * 16 + IMAGE_VECTORS * 16 + PARTS * PART * 4 bytes
 // Constants  PARTS (1: halves, 2: split halves), RESIDENT (blocks of a multiprocessor) by -D

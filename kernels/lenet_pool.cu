@@ -6,7 +6,7 @@
 //            own, because max(0, max(a, b)) = max(max(0, a), max(0, b)).
 // Arrays     x: float32, (maps, HEIGHT, WIDTH); y: float32, (maps, ceil(HEIGHT / POOL), ceil(WIDTH
 //            / POOL)); must not alias.
-// Launch     block = (any, 1, 1); grid = (ceil(windows / block), 1); maps = images x channels
+// Launch     block = (any, 1, 1); grid = (ceil(maps * ROWS * COLUMNS / blockDim.x), 1)
 // Sizes      any; fewer than 2^31 windows. NaN is passed on, so that outputs which a convolution
 //            left out show.
 // Memory     global only: reads x once, writes 1 / POOL^2 as much.

@@ -7,12 +7,12 @@
 //            two, two rows below, are the same columns of another product. So the pool is a maximum
 //            over registers and one shuffle, and no output of the convolution is ever stored.
 // Arrays     x: float32, (B, 4, 40, 40), |x| <= 65,504, aligned to 16 bytes; y: float32, (B, 16, 9,
-//            9); must not alias. filter: fragments of A as halves, times a power of two, then its
-//            inverse.
-// Launch     block = THREADS = 512: two warpgroups multiply, two fill slots; grid = any: block i
-//            takes images i, i + gridDim.x, ...
+//            9); must not alias. filter: A's fragments as halves, times 2^k, then 2^-k.
+// Launch     block = (THREADS, 1, 1), 512: two warpgroups multiply, two fill slots; grid = (blocks,
+//            1): block i takes images i, i + gridDim.x, ...
 // Sizes      any B. NaN is passed on, to all windows whose columns of B have it.
-// Memory     shared, dynamic: 1024 + STAGES * IMAGE * 4 + SLOTS * SLOT * 16 + SHARED * 2048 bytes
+// Memory     shared, dynamic: 1024 + STAGES * IMAGE * 4 + SLOTS * Windows::SLOT * 16 + SHARED *
+//            2048 bytes
 // Constants  PARTS (1: halves, 2: split halves) by -D (default below). Compile for sm_90a.
 // Reference  helpers.problems.lenet.network.max_pool of helpers.problems.lenet.network.relu of
 //            helpers.reference.conv2d

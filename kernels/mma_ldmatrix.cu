@@ -4,8 +4,8 @@
 // Idea       ldmatrix reads squares of 8 x 8 halves from shared memory and gives every lane its
 //            part of the fragment. One instruction loads the four squares of A, another one the
 //            two of B. A lane names the address of one row; it receives parts of other rows.
-// Arrays     A, B: half, shapes (16, 16) and (16, 8), rows one after the other; aligned to 16
-//            bytes. D: float32, shape (16, 8). None may alias D.
+// Arrays     A: half, (16, 16). B: half, (16, 8). D: float32, (16, 8). Rows lie one after the
+//            other. A, B aligned to 16 bytes. None may alias D.
 // Launch     block = (32, 1, 1); grid = (1, 1)
 // Sizes      as above, no others. Compute capability 8.0 and later.
 // Memory     shared: 768 bytes, static.

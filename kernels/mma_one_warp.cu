@@ -4,8 +4,8 @@
 // Idea       A tensor core multiplies matrices that lie in the registers of a whole warp. No lane
 //            holds a matrix. Each lane holds a fragment: 8 numbers of A, 4 of B and 4 of D. The
 //            manual says which ones; here each lane loads and stores them one by one.
-// Arrays     A, B: half, shapes (16, 16) and (16, 8), rows one after the other. D: float32,
-//            shape (16, 8). A aligned to 4 bytes. None may alias D.
+// Arrays     A: half, (16, 16). B: half, (16, 8). D: float32, (16, 8). Rows lie one after the
+//            other. A aligned to 4 bytes. None may alias D.
 // Launch     block = (32, 1, 1); grid = (1, 1)
 // Sizes      as above, no others. Compute capability 8.0 and later.
 // Memory     none but registers.

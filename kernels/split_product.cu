@@ -8,8 +8,8 @@
 //            A tensor core cuts the digits that do not fit into its sum, and does not round them.
 //            Cuts do not cancel each other. So its sums are kept short: after SHORT steps they
 //            are added to a total by the ordinary FP32 units, which round, and start again at 0.
-// Arrays     A, B, D: float32, shapes (16, 16 steps), (batch, 16 steps, 8), (batch, 16, 8); A
-//            aligned to 8 bytes. None may alias D.
+// Arrays     D: float32, (batch, 16, 8). A: float32, (16, 16 steps), aligned to 8 bytes. B:
+//            float32, (batch, 16 steps, 8). None may alias D.
 // Launch     block = (32, 1, 1); grid = (batch, 1): a warp makes one product
 // Sizes      steps >= 1, 128 batch steps < 2^31. Numbers up to 65,504 (the largest half); residuals
 //            below 2^-24 are lost. Compute capability 8.0 and later.

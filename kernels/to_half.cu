@@ -6,8 +6,8 @@
 //            bytes anyway: 4 in, 2 out. Two values a thread: one 8-byte load, one 4-byte store.
 // Arrays     from: float32, shape (n,), aligned to 8 bytes; to: half, shape (n,), aligned to 4.
 //            They must not overlap.
-// Launch     block = (any, 1, 1); grid = (ceil(n / 2 / block), 1), or fewer: threads go on by whole
-//            grids
+// Launch     block = (any, 1, 1), 256 unless said otherwise; grid = (blocks, 1): ceil(n / (2 *
+//            blockDim.x)), or fewer: threads go on by whole grids
 // Sizes      any n >= 1, more than 2^31 too; the last value of an odd n goes alone.
 // Memory     no shared, no constant.
 // Constants  none.

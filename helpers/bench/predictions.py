@@ -41,7 +41,8 @@ def computed(head: str, numbers: Mapping[str, tuple[Any, float]]) -> str:
             rows.append((what, NOT_YET, OPEN))
             continue
         met = abs(own - right) <= 0.02 * right
-        said = f"{own:.3g}" + ("" if met else ": compute again")
+        side = "low" if own < right else "high"
+        said = f"{own:.3g}" + ("" if met else f": too {side}, compute again")
         rows.append((what, said, f"{right:.3g}" if met else OPEN))
     return tables.text((head, "yours", "right"), rows)
 

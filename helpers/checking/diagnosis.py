@@ -231,16 +231,15 @@ def _tiles_2d(wrong: np.ndarray, hold: str) -> Diagnosis | None:
     return Diagnosis("tiles", _TILES.format(tile=f"{width} x {height} cells (x, y)", hold=hold))
 
 
-_NAN = " They hold NaN: never written, or computed from memory that was not."
+_NAN = " They hold NaN: nothing wrote them, or they were computed from memory that nothing wrote."
 _HALO = (
-    "{where}: the edge. The outputs at the ends must be written, too: is there a guard that "
-    "leaves them out? If they need cells outside the input (ghost cells), these must count as 0: "
-    "are they tested for, or filled in at the edge of a tile?{hold}"
+    "{where}: the edge. Does a guard leave out the ends? If outputs need cells outside the input, "
+    "what do these count as?{hold}"
 )
 _UNWRITTEN_EDGE = (
-    "{where}: NaN stands there. No thread has written these outputs, or they were computed from "
-    "memory that nothing has set. Does a guard leave out the ends, or are there too few threads? "
-    "If they need cells outside the input (ghost cells), these must count as 0."
+    "{where}: the output holds NaN there. No thread has written it, or it was computed from memory "
+    "that nothing has set. Does a guard leave out the ends, or are there too few threads? If "
+    "outputs need cells outside the input, what do these count as?"
 )
 _LAST = (
     "Only the {unit} from {start:,} on are wrong: the last, partial block. "

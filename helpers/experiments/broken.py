@@ -2,7 +2,7 @@
 
     print(broken.check(difference))                      # the check that the fault passes
     print(broken.findings(difference))                   # what the simulator finds
-    print(broken.mend(difference, ("old", "new")))       # a student's mended version, checked well
+    print(broken.fix(difference, ("old", "new")))       # a student's fixed version, checked well
     broken.show("difference")                            # ours
     broken.replay(difference)                            # a small launch of it, step by step
 
@@ -23,6 +23,7 @@ from helpers import checking, device, kernels, reference, simulator, tables
 from helpers.kernels import Listing
 from helpers.plotting import styles
 from helpers.quantities import quantity
+from helpers.simulator.findings.words import Event
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +39,7 @@ PICTURES = {(32, 48): 1000, (1024, 1024): 100}  # rows and columns -> launches
 AXPY_FACTOR = 2.0
 LOOSE = 0.01  # a check that is too loose
 N_CELLS, ROWS, COLUMNS = 1001, 32, 48  # three whole blocks and a partial one; six whole tiles
-WHOLE = 1024  # cells of four whole blocks, on which a mended kernel must be right, too
+WHOLE = 1024  # cells of four whole blocks, on which a fixed kernel must be right, too
 
 FAULTS = MISSING, LEAVES, BARRIER, BLOCKS, UNSET = (
     "an output is not written",
@@ -55,10 +56,9 @@ SMALL: Mapping[str, tuple[str, Changes]] = {
     "difference": ("D", (("256", "8"),)),
     "sliding_max": ("M", (("256", "8"), ("255", "7"), ("257", "9"))),
     "blur": ("B", (("#define T 16", "#define T 4"),)),
-    "axpy4": ("Z", ()),
 }
 
-# How we mended each kernel.
+# How we fixed each kernel.
 OURS: Mapping[str, Changes] = {
     "difference": (("tile[t] = N[i];", "tile[t] = N[i];\n    __syncthreads();"),),
     "sliding_max": (
@@ -210,7 +210,7 @@ def fault(kernel: Any) -> str:
         stores, outputs = stored(kernel)
         return MISSING if stores < outputs else "none"
     first = found[0]
-    if first.kind == "race" and "nothing orders two blocks" in first.message:
+    if first.event.row is Event.RACE_OF_BLOCKS:
         return BLOCKS
     return {"race": BARRIER, "uninitialised": UNSET, "out-of-bounds": LEAVES}[first.kind]
 
@@ -225,15 +225,14 @@ def stored(kernel: Any) -> tuple[int, int]:
 
 
 def replay(kernel: Any) -> Replay:
-    """Return a launch of one small block of a kernel, step by step: of 8 threads, of 4 x 4 for
-    `blur`, of 4 for `axpy4`. Raises KeyError for another kernel.
+    """Return a launch of one small block of a kernel, step by step: of 8 threads, or of 4 x 4 for
+    `blur`. Raises KeyError for a kernel that is not in SMALL.
     """
     from helpers import bench
 
     name = kernel.name
     out, changes = SMALL[name]
-    at = setting(name, size=13 if name == "axpy4" else 8)
-    block = (4, 1, 1) if name == "axpy4" else (8, 1, 1)
+    at, block = setting(name, size=8), (8, 1, 1)
     given = at.given()
     if name == "blur":
         A, block = picture(4, 4), (4, 4, 1)
@@ -260,23 +259,23 @@ def poisoned(kernel: Any) -> str:
     return _compared(out, at, f"{kernel.name} into NaN")
 
 
-def mend(kernel: Any, *changes: tuple[str, str]) -> str:
+def fix(kernel: Any, *changes: tuple[str, str]) -> str:
     """Return whether a kernel is right after changes: no finding, and every value, from NaN.
 
     It runs on whole blocks, too. changes: pairs of the old text and the new. `smooth` gets a second
-    array if it has a parameter for one. Where there is a GPU, the mended kernel runs there, too.
+    array if it has a parameter for one. Where there is a GPU, the fixed kernel runs there, too.
     Raises ValueError for an old text that is not there.
     """
     source = kernels.replaced(kernel.source, *changes, name=kernel.name)
-    name = f"{kernel.name}, mended"
-    said = _mended(kernel, source, _strict(kernel.name, source), name)
+    name = f"{kernel.name}, fixed"
+    said = _fixed(kernel, source, _strict(kernel.name, source), name)
     if said.startswith("FAIL") or kernel.name == "blur":
         return said
-    more = _mended(kernel, source, _strict(kernel.name, source, WHOLE), f"{name}, {WHOLE:,} cells")
+    more = _fixed(kernel, source, _strict(kernel.name, source, WHOLE), f"{name}, {WHOLE:,} cells")
     return more if more.startswith("FAIL") else said
 
 
-def _mended(kernel: Any, source: str, at: Setting, name: str) -> str:
+def _fixed(kernel: Any, source: str, at: Setting, name: str) -> str:
     try:
         out, found = run(kernel, source, at)
     except simulator.CompileFailed as error:
@@ -289,12 +288,12 @@ def _mended(kernel: Any, source: str, at: Setting, name: str) -> str:
 
 
 def show(name: str) -> Listing:
-    """Return the lines that we changed to mend a kernel, for a notebook to show."""
+    """Return the lines that we changed to fix a kernel, for a notebook to show."""
     lines = []
     for old, new in OURS[name]:
         lines += [f"- {line}" for line in old.strip().splitlines()]
         lines += [f"+ {line.strip()}" for line in new.splitlines()]
-    return Listing(f"How we mended {name}", "\n".join(lines), language="diff")
+    return Listing(f"How we fixed {name}", "\n".join(lines), language="diff")
 
 
 def _strict(name: str, source: str, size: int = N_CELLS) -> Setting:

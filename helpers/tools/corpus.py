@@ -191,12 +191,15 @@ def _passed(argument: Argument, freed: Callable[[int], int]) -> Any:
 
 @dataclass(frozen=True)
 class Said:
-    """An answer of a checker: the kind of the fault, its lines (maybe none), its words."""
+    """An answer of a checker: the kind of the fault, its lines (maybe none), its words, and what it
+    says of the cause.
+    """
 
     kind: str
     lines: tuple[int, ...]
     text: str
     array: str | None = None
+    cause: str = ""
 
     def to_dict(self) -> dict:
         return {"kind": self.kind, "lines": list(self.lines), "text": self.text}
@@ -424,7 +427,7 @@ def _freed(address: int) -> int:
 
 def _said(finding: simulator.Finding) -> Said:
     lines = tuple(line for line in (finding.line, finding.other_line) if line)
-    return Said(finding.kind, lines, finding.message, finding.array)
+    return Said(finding.kind, lines, finding.message, finding.array, finding.cause)
 
 
 def run_on_gpu(case: Case, cubin: Path) -> dict[str, np.ndarray]:

@@ -15,7 +15,7 @@ FORMS = ("apart", "lenet_conv_pool")
 def cell(answer: Answer, *edits):
     """The %%kernel cell of an answer to conv_pool."""
     one = exercises.find("conv_pool")
-    text = answers.text_of(one, right(answer.what, answer.file, *answer.edits, *edits))
+    text = answers.text_of(one, right(answer.what, *answer.edits, *edits, file=answer.file))
     return parse(text)
 
 

@@ -106,7 +106,7 @@ def of_verdict(verdict: Verdict) -> Row:
 
 
 def of_said(said: Said) -> Row:
-    """Return kind, lines, array and words of what a checker said of a kernel of the corpus."""
+    """Return kind, lines, array, words and cause of what a checker said of a corpus kernel."""
     row = dataclasses.asdict(said)
     return row | ({"text": ""} if said.kind == ENDLESS else {})
 

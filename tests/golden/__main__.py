@@ -18,9 +18,11 @@ from tests import golden
 
 # The modules whose tests call golden.require.
 MODULES = (
-    "tests/helpers/test_exercises.py",
+    "tests/helpers/test_right_answers.py",
+    "tests/helpers/test_wrong_answers.py",
     "tests/simulator/test_corpus.py",
     "tests/simulator/test_counters.py",
+    "tests/kernels/test_launches.py",
     "tests/kernels/test_mutants.py",
     "tests/kernels/test_implicit.py",
     "tests/kernels/test_implicit_wgmma.py",

@@ -1,4 +1,4 @@
-"""The broken kernels of lab 105: their faults, how they are mended, and what mends nothing."""
+"""The broken kernels of lab 105: their faults, how they are fixed, and what fixes nothing."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def test_a_broken_kernel_passes_its_check_and_has_its_fault(cells, name):
     assert broken.check(kernel)
     assert broken.fault(kernel) == FAULTS[name]
     assert (broken.findings(kernel) == "no findings") == (name == "axpy4")
-    assert broken.mend(kernel).startswith(f"FAIL {name}, mended")
+    assert broken.fix(kernel).startswith(f"FAIL {name}, fixed")
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_our_changes_mend_a_kernel_and_are_shown(cells, name):
-    assert broken.mend(cells[name], *broken.OURS[name]).startswith(f"PASS {name}, mended")
+def test_our_changes_fix_a_kernel_and_are_shown(cells, name):
+    assert broken.fix(cells[name], *broken.OURS[name]).startswith(f"PASS {name}, fixed")
     listing = repr(broken.show(name))
     assert all(line.strip() in listing for _, new in broken.OURS[name] for line in new.split("\n"))
 
@@ -58,23 +58,23 @@ def test_our_changes_mend_a_kernel_and_are_shown(cells, name):
         ("smooth", [("int n)", "int n")]),
     ],
 )  # fmt: skip
-def test_what_mends_nothing_fails(cells, name, changes):
-    assert broken.mend(cells[name], *changes).startswith(f"FAIL {name}, mended")
+def test_what_fixes_nothing_fails(cells, name, changes):
+    assert broken.fix(cells[name], *changes).startswith(f"FAIL {name}, fixed")
 
 
-def test_other_ways_to_mend_pass(cells):
+def test_other_fixes_pass(cells):
     barrier = [("    if (i < n && t > 0) D", "    __syncthreads();\n    if (i < n && t > 0) D")]
-    assert broken.mend(cells["difference"], *barrier).startswith("PASS")
+    assert broken.fix(cells["difference"], *barrier).startswith("PASS")
     no_halo = [
         ("    if (tx == T - 1) tile[ty][tx + 1] = A[y * width + min(x + 1, width - 1)];\n", ""),
         ("tile[ty][tx + 1])", "A[y * width + min(x + 1, width - 1)])"),
     ]
-    assert broken.mend(cells["blur"], *no_halo).startswith("PASS")
+    assert broken.fix(cells["blur"], *no_halo).startswith("PASS")
 
 
 def test_a_text_that_is_not_there_is_named(cells):
     with pytest.raises(ValueError, match="difference has no 'tile\\[0\\] = 1' to replace"):
-        broken.mend(cells["difference"], ("tile[0] = 1", ""))
+        broken.fix(cells["difference"], ("tile[0] = 1", ""))
 
 
 def test_leftovers_of_zeros_show_in_negative_cells_alone(cells):

@@ -152,7 +152,7 @@ def test_first_and_last_cells_are_the_halo(r):
     got = spoiled(want, np.r_[:r, 1000 - r : 1000], np.nan)
     error = failure(got, want)
     assert error.diagnosis.kind == "halo"
-    assert f"first {r} and last {r}: NaN stands there." in str(error)
+    assert f"first {r} and last {r}: the output holds NaN there." in str(error)
     assert "leave out the ends" in " ".join(str(error).split())
     assert kind(spoiled(want, np.s_[:r]), want) == "halo"
     assert kind(spoiled(want, np.s_[1000 - r :]), want) == "halo"

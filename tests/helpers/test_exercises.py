@@ -1,5 +1,7 @@
-"""Every exercise: right answers pass, wrong and cheating ones get the verdict and the hint they
-must.
+"""Every exercise: its cases, hints and records, and how a notebook and a grader ask for a verdict.
+
+test_right_answers.py, test_wrong_answers.py and test_mutants_of_exercises.py judge the answers:
+modules of their own, because a worker takes a whole one.
 """
 
 from __future__ import annotations
@@ -14,36 +16,24 @@ from helpers import exercises, kernel_cells
 from helpers.bench import cost, results
 from helpers.course import codec, wire
 from helpers.exercises import labs
-from helpers.exercises.content import loops_swapped, my_entry, puzzles, rung
-from helpers.exercises.judge import amounts, mutants, outcome, verdict
+from helpers.exercises.content import my_entry, puzzles, rung
+from helpers.exercises.judge import amounts, mutants, outcome
 from helpers.exercises.judge import hints as hints_module
-from helpers.exercises.judge.base import NOTEBOOK_SEED
 from helpers.exercises.judge.cases import Case
 from helpers.exercises.judge.exercise import Exercise
 from helpers.exercises.judge.python_exercise import PythonExercise
 from helpers.exercises.judge.verdict import ExerciseError
 from helpers.experiments import leaderboard
 from helpers.problems import conv2d
+from helpers.simulator.compile.ahead import Ahead
 from helpers.tools import exercise_records
 from tests import exercises as answers
-from tests import golden
+from tests.exercises import title, words
 
 pytestmark = pytest.mark.long
 
 ALL = [exercises.find(name) for name in exercises.names()]
 PUZZLES = exercises.of_lab(labs.number(puzzles.LAB))
-RIGHT = [(one, answer) for one in ALL for answer in answers.right(one)]
-WRONG = [(one, answer) for one in ALL for answer in answers.wrong(one)]
-
-
-def words(text: object) -> str:
-    """A text on one line, in small letters: where it is broken does not count."""
-    return " ".join(str(text).lower().split())
-
-
-def title(value: object) -> str:
-    """What a test of an exercise, or of an answer, is called."""
-    return getattr(value, "what", None) or getattr(value, "name", "")
 
 
 def test_every_lab_has_exercises_in_their_order():
@@ -57,70 +47,6 @@ def test_every_lab_has_exercises_in_their_order():
         assert places == list(range(1, len(places) + 1))
     assert len(PUZZLES) == 12
     assert len({one.name for one in ALL}) == len(ALL)
-
-
-def graded(one: Exercise, text: str, seed: int) -> verdict.Verdict:
-    """The verdict of a grader: cases go into the box, and outcomes come back, as messages."""
-    cases = one.fitted(kernel_cells.head(text), seed)
-    how = {"limit_s": one.limit_s, "turns": one.turns}
-    text, boxed, how = codec.work(codec.job(text, cases, how))
-    message = codec.answer(boxed, outcome.run(kernel_cells.parse(text), boxed, **how))
-    notes, start = wire.content(message)
-    return one.verdict(codec.outcomes(notes["outcomes"], cases, message, start), seed)
-
-
-@pytest.mark.parametrize(("one", "answer"), RIGHT, ids=title)
-def test_a_right_answer_passes(one, answer):
-    """The solution as a grader judges it, answers that are written differently as the notebook."""
-    text = answers.text_of(one, answer)
-    is_graded = text == one.solution and isinstance(one, Exercise)
-    found = graded(one, text, 12_345) if is_graded else one.judge(text)
-    assert found.status == "pass", found
-    assert found.points == one.points
-    assert found.checked.split(",")[0] in str(found), "a verdict says what was checked"
-    golden.require("answers", f"{one.name}: {answer.what}", golden.of_verdict(found))
-
-
-@pytest.mark.parametrize(("one", "answer"), WRONG, ids=title)
-def test_a_wrong_answer_is_rejected_with_its_hint(one, answer, monkeypatch):
-    if answer.status == "time":  # a student waits longer for the same words
-        if one.name == "mine":  # the operating system counts whole seconds, here the first one
-            monkeypatch.setattr(loops_swapped, "LIMIT_S", 0)
-        else:
-            one = dataclasses.replace(one, limit_s=0.3)
-    found = one.judge(answers.text_of(one, answer))
-    assert found.status == answer.status, found
-    assert answer.says and words(answer.says) in words(found), found
-    assert found.points < one.points
-    if found.status == "not_begun":
-        assert found.points == 0 and str(found).startswith("NOT BEGUN")
-        assert not found.lines, "a line of the given text is marked as an error"
-    assert max(map(len, str(found).splitlines())) <= verdict.LINE + 40  # paths and source lines
-    golden.require("answers", f"{one.name}: {answer.what}", golden.of_verdict(found))
-
-
-@pytest.mark.parametrize("one", [one for one in ALL if one.name in mutants.recorded()], ids=title)
-def test_a_mutant_is_rejected_and_recognised(one):
-    every = mutants.of(one)
-    rows = mutants.recorded()[one.name]
-    assert len(rows) == len(every), "`python -m helpers.tools.exercise_records --write`"
-    assert len({json.dumps(traces) for _, traces in rows}) == len(rows), "two mutants do the same"
-    for mutant in every:
-        cell = kernel_cells.parse(mutants.edited(one.solution, mutant.edits))
-        assert mutants.hint_of(one, one.run_small(cell)) == mutant.hint, mutant.edits
-        assert not passes(one, cell), mutant.edits
-    assert mutants.hint_of(one, one.run_small(kernel_cells.parse(one.solution))) == ""
-
-
-def passes(one: Exercise, cell: kernel_cells.KernelCell) -> bool:
-    """Whether all cases come out right, the smallest first: a mutant fails in one of the first."""
-    cases = sorted(one.fitted(cell, NOTEBOOK_SEED), key=lambda case: case.count)
-    tried = (
-        (case, seen)
-        for case in cases
-        for seen in outcome.checked(cell, [case], limit_s=one.limit_s)
-    )
-    return all(not seen.stopped and one.is_right(case, seen.arrays) for case, seen in tried)
 
 
 @pytest.mark.parametrize("one", ALL, ids=title)
@@ -237,6 +163,20 @@ def test_a_launch_that_stops_while_it_is_counted_is_told(monkeypatch):
     assert found.status == "refused" and "no memory is left" in str(found)
 
 
+def test_the_cases_of_a_wrong_answer_are_not_compiled_for_counters(monkeypatch):
+    """That takes longer than the launches, and a student waits for the hint."""
+    one, begun = exercises.find("conv1d_edge"), []
+
+    def ahead(wanted, counts=False):
+        begun.append(counts)
+        return Ahead(wanted, counts)
+
+    monkeypatch.setattr(outcome, "Ahead", ahead)
+    wrong = kernel_cells.parse(mutants.edited(one.solution, mutants.of(one)[0].edits))
+    assert mutants.hint_of(one, one.run_small(wrong)) and begun == [False]
+    assert one.judge(one.solution).passed and True in begun
+
+
 # ---- in a notebook ----
 
 
@@ -275,7 +215,7 @@ def hints(one, count, capsys):
 def test_hints_unfold_one_by_one_and_then_the_solution(capsys):
     one = exercises.find("conv1d_edge")
     shown = hints(one, 5, capsys)
-    last = " the next call shows a solution."
+    last = " The next call shows a solution."
     for number, (text, hint) in enumerate(zip(shown, one.hints, strict=False), 1):
         assert words(text) == words(f"Hint {number} of 3: {hint}") + last * (number == 3)
     assert shown[3].startswith("These were all hints.") and one.solution in shown[3]

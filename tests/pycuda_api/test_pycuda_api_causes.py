@@ -79,6 +79,7 @@ __global__ void both(float *x, double *y, int n)
 static __global__ void hidden(float *x) { x[threadIdx.x] = 1; }
 __device__ float *inner() { float v[2]; v[0] = 1; v[1] = 2; return v; }
 __global__ void outlived(float *x) { float *v = inner(); x[threadIdx.x] = v[0] + v[1]; }
+__global__ void lengths(float* y, const Step* s) { y[threadIdx.x] = s[threadIdx.x].dt; }
 """
 MODULE = SourceModule(SOURCE)
 
@@ -324,6 +325,16 @@ def test_the_fields_of_a_structure_by_value_are_compared(fields, said):
         assert said in str(error.value)
     else:
         assert run("decay", cuda.InOut(x), step[0]) == "" and (x == 0.5).all()
+
+
+@pytest.mark.parametrize(("count", "is_told"), [(np.int32, False), (np.int64, True)])
+def test_memory_with_structures_of_another_size_is_remarked_on(count, is_told):
+    steps = np.zeros(64, [("dt", np.float32), ("n", count)])
+    there, y = cuda.mem_alloc(steps.nbytes), np.zeros(64, np.float32)
+    cuda.memcpy_htod(there, steps)
+    said = run("lengths", cuda.Out(y), there)
+    words = "structures of 8 bytes (float32 at 0, int32 at 4), got structures of 12 bytes"
+    assert (words in said) == is_told and run("lengths", cuda.Out(y), there) == ""
 
 
 def test_a_static_kernel_is_told_as_that():

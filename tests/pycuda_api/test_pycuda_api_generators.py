@@ -274,6 +274,18 @@ def test_a_plain_compilation_is_an_image():
     np.testing.assert_array_equal(y.get(), 3)
 
 
+def test_a_source_is_preprocessed_as_it_is(tmp_path):
+    (tmp_path / "square.cuh").write_text("__device__ int square(int a) { return a * a * SIDES; }\n")
+    source = '#include "square.cuh"\n#define TWICE(a) (2 * (a))\nint y = TWICE(N); // why\n'
+    text = compiler.preprocess_source(source, ["-DN=3", "-DSIDES=4", f"-I{tmp_path}"], "nvcc")
+    lines = text.strip().splitlines()
+    assert "int square(int a) { return a * a * 4; }" in text
+    assert lines[-1] == "int y = (2 * (3));" and "#define" not in text and "# 1" not in text
+    with pytest.raises(cuda.CompileError, match=r"kernel.cu:2|kernel.cu\(2\)") as error:
+        compiler.preprocess_source("int a;\n#error wrong\n", [], "nvcc")
+    assert "wrong" in error.value.stderr
+
+
 # ---- host memory in the device ----
 
 TWICE = (

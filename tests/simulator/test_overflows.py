@@ -11,6 +11,7 @@ from instances import Kernels
 from helpers import simulator
 from helpers.exercises.judge.mistakes import wrapped_index
 from helpers.simulator.compile.compiler import compile_source
+from helpers.simulator.findings.words import Cause
 from helpers.simulator.launch import rehearsal
 from helpers.simulator.ptx import overflows
 
@@ -105,7 +106,7 @@ def test_an_access_at_an_index_that_wraps_is_no_finding_of_its_own():
 def test_an_exercise_leaves_the_cause_of_an_index_that_wraps():
     (finding,) = found(WRAPS["a product"][0])
     assert wrapped_index(finding)
-    assert not wrapped_index(dataclasses.replace(finding, cause="Is a guard missing?"))
+    assert not wrapped_index(dataclasses.replace(finding, causes=(Cause.GUARD(),)))
 
 
 ROW = "const int i = blockIdx.x * 64 + t;\ny[i] = x[{row} * n + t];"

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from helpers.simulator.ptx import Encoding, Module, ParseError, Unsupported
 from helpers.simulator.ptx.control import post_dominators
+from helpers.simulator.ptx.instructions import ROWS
+from helpers.simulator.ptx.lower import Lowering
 from helpers.simulator.ptx.opcodes import (
     ACQUIRE,
     ADDRESS_32,
@@ -181,6 +183,39 @@ def typed(name):
 def test_an_opcode_is_a_name_and_flags(opcode, name, flags):
     found = describe(opcode)
     assert (found.name, found.flags) == (name, flags)
+
+
+@pytest.mark.parametrize(
+    ("opcode", "types", "result"),
+    [
+        ("add.s32", ("s32",), True),
+        ("mul.lo.u32", ("u32",), True),
+        ("mul.wide.u32", ("u64", "u32", "u32"), True),
+        ("cvt.rn.f32.s64", ("f32", "s64"), True),
+        ("cvt.pack.sat.u8.s32.b32", ("u32",), True),
+        ("lop3.b32", ("b32",), True),
+        ("lop3.or.b32", ("b32",) * 5 + ("pred",), True),
+        ("vote.sync.all.pred", ("pred", "pred", "u32"), True),
+        ("vote.sync.ballot.b32", ("u32", "pred", "u32"), True),
+        ("st.global.v4.f32", ("f32",), False),
+        ("bar.sync", ("",), False),
+        ("bar.red.popc.u32", ("",), True),
+        ("mbarrier.expect_tx.relaxed.cta.shared::cta.b64", ("",), False),
+        ("mbarrier.arrive.expect_tx.shared.b64", ("",), True),
+        ("wmma.store.d.sync.aligned.row.m16n16k16.f32", ("",), False),
+        ("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", ("",), True),
+    ],
+)
+def test_the_first_row_that_fits_gives_the_operands(opcode, types, result):
+    found = describe(opcode)
+    assert (found.types, found.result) == (types, result)
+
+
+def test_every_row_names_a_lowering_and_types():
+    """A wrong row fails here, and not in the first kernel that has the instruction."""
+    for opcodes, row in ROWS.items():
+        assert callable(getattr(Lowering, row.lowering, None)), opcodes
+        assert set(row.types + row.second) <= set("tfwupx"), opcodes
 
 
 # ---- the reader

@@ -1,13 +1,16 @@
 """Random kernels: the simulator finds a race in each array where random_kernels.py knows of one,
-names lines that race, and says nothing about a right kernel.
+names lines that race, and says nothing about a right kernel. Random programs: what their launches
+leave is what the Python text of random_programs.py leaves, bit for bit.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+import random_programs
 from random_kernels import BLOCKS, CELLS, THREADS, TURNS, Kernel, draw, source_of
 
 from helpers import simulator
@@ -93,3 +96,37 @@ def test_the_oracle_knows_what_orders_two_threads():
 
     assert races(6, "") and races(40, "") and races(40, "warp")
     assert not (races(5, "") or races(6, "warp") or races(6, "block") or races(40, "block"))
+
+
+# ---- random programs ----
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.usefixtures("cuda")
+def test_a_program_leaves_what_its_emulation_leaves(seed):
+    program, given = random_programs.draw(seed), random_programs.inputs(seed)
+    assert random_programs.differences(program, given) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "instead", "array"),
+    [
+        ("(int)((unsigned)a - (unsigned)b)", "a + b", "out"),
+        ("fminf(fmaxf(a, -1e6f), 1e6f)", "1e-6f + fminf(fmaxf(a, -1e6f), 1e6f)", "real"),
+        ("__hmin2(__hmax2(a, ", "__hmin2(__hmin2(a, ", "pairs"),
+    ],
+)
+@pytest.mark.usefixtures("cuda")
+def test_a_program_that_computes_otherwise_is_seen(text, instead, array):
+    program, given = random_programs.draw(1), random_programs.inputs(1)
+    assert program.cuda.count(text) == 1
+    wrong = replace(program, cuda=program.cuda.replace(text, instead))
+    assert any(one.startswith(array) for one in random_programs.differences(wrong, given))
+
+
+def test_an_emulated_sum_of_a_product_is_rounded_once():
+    from emulated_operations import fused
+
+    # The product is a little below 1, and the sum a little below the middle of two floats.
+    one, other, more = np.float32(1 + 2**-23), np.float32(1 - 2**-23), np.float32(2**24 + 2)
+    assert fused(one, other, more) == more and one * other + more == more + np.float32(2)

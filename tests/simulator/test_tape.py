@@ -640,4 +640,4 @@ def test_a_finding_says_by_which_index_its_thread_came_to_the_cell(source, block
     for one in values:
         assert one.partition("=")[0] in str(finding)
     assert finding.to_dict()["values"] == values
-    assert type(finding).from_dict(finding.to_dict()) == finding
+    assert type(finding).from_dict(finding.to_dict()).to_dict() == finding.to_dict()

@@ -108,6 +108,10 @@ FOR_EVER = {
         "flags[0] = 1;",
         "Does a thread write the value",
     ),
+    "looks by an atomic function": (
+        "while (atomicAdd(flags, 0) == 0) __threadfence();\nflags[1] = 1;",
+        "Does a thread write the value",
+    ),
     "a lock taken twice": (
         "while (atomicCAS(flags, 0, 1)) {}\nflags[1]++;",
         "Does a thread write the value",
@@ -130,6 +134,10 @@ WAITS_THAT_END = (
     " for (int i = 0; i < 9000000; i++) x = x * 5 + 1; flags[8] = x; __threadfence(); f[9] = 1; }",
     "while (atomicCAS(flags, 0, 1)) {} __threadfence(); flags[1]++; __threadfence();"
     " atomicExch(flags, 0);",
+    "if (threadIdx.x < 32) { while (atomicAdd(&flags[9], 0) == 0) __threadfence(); __threadfence();"
+    " flags[10 + threadIdx.x] = flags[8]; } else { unsigned x = last;"
+    " for (int i = 0; i < 900000; i++) x = x * 5 + 1;"
+    " if (threadIdx.x == 40) { flags[8] = x; __threadfence(); atomicExch(&flags[9], 1); } }",
 )
 
 

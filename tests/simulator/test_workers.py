@@ -68,7 +68,7 @@ def comparable(profile: simulator.Profile) -> dict:
     rehearsed has not tried them. `counts` by its numbers.
     """
     fields = {f.name: getattr(profile, f.name) for f in dataclasses.fields(profile)}
-    fields["findings"] = [dataclasses.replace(one, cause="") for one in profile.findings]
+    fields["findings"] = [dataclasses.replace(one, causes=()) for one in profile.findings]
     counts = fields.pop("counts")
     del fields["seconds"]
     numbers = (counts.executed.tolist(), dict(counts.totals)) if counts is not None else None

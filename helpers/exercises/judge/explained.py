@@ -118,7 +118,7 @@ def _is_as_judged(
     """
     is_endless = any(one.kind == "runaway" for one in faults(story.tape))
     limit_s = min(limit_s, 1.0) if is_endless else limit_s
-    (judged,) = outcome.checked(cell, [case], limit_s=limit_s)
+    (judged,) = outcome.checked(cell, [case], limit_s=limit_s, each=True)
     kinds = {one.kind for one in judged.findings}
     # An output may be read before it is stored where it is judged: its values say so.
     recorded_kinds = {

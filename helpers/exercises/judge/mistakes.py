@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from helpers.exercises.judge.cases import Case, is_unwritten
 from helpers.simulator import Finding
-from helpers.simulator.findings.findings import OVERFLOWN
+from helpers.simulator.findings.words import Need
 
 # Larger outputs, of dense products, would fill gigabytes: each of some twenty mistakes has its own.
 MOST_KEPT = 2**18
@@ -42,10 +41,7 @@ def wrapped_index(finding: Finding) -> bool:
     """Return whether an index has left the range of its type, as the simulator's cause says. Then
     the cause says more than an exercise's hint about guards.
     """
-    return finding.kind == "out-of-bounds" and bool(
-        finding.cause.startswith(OVERFLOWN)
-        or re.search(r" as (a short|an unsigned number|an int that has overflowed)", finding.cause)
-    )
+    return finding.need is Need.WIDER_INDEX
 
 
 def misplaced(case: Case, parameters: Mapping[str, str]) -> str:

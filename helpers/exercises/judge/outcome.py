@@ -203,14 +203,19 @@ def run(
 
 
 def checked(
-    cell: KernelCell, cases: Iterable[Case], *, limit_s: float = LIMIT_S, each: bool = False
+    cell: KernelCell, cases: Sequence[Case], *, limit_s: float = LIMIT_S, each: bool = False
 ) -> tuple[Outcome, ...]:
     """Run as `run` does, without counters: arrays and findings alone show a wrong answer.
 
-    That saves the kernel's machine code and half of a launch. each: only a launch that took too
-    long keeps later cases from running. Raises DoesNotCompile.
+    That saves the kernel's machine code and half of a launch. each: the answer is wrong already, so
+    that nobody will count it, and only a launch that took too long keeps later cases from running.
+    Raises DoesNotCompile.
     """
-    return _up_to_a_stop(cell, cases, _check, limit_s, ("time",) if each else _STOPS)
+    if each:
+        return _up_to_a_stop(cell, cases, _check, limit_s, stops=("time",))
+    # What gets past the first case is likely to be counted.
+    later = [case for case in cases if case.budgeted]
+    return _up_to_a_stop(cell, cases, _check, limit_s, later=later)
 
 
 _STOPS = "finding", "time", "refused"
@@ -224,10 +229,11 @@ def _up_to_a_stop(
     limit_s: float,
     stops: Sequence[str] = _STOPS,
     counts: bool = False,
+    later: Sequence[Case] = (),
 ) -> tuple[Outcome, ...]:
     """Return the outcomes of the cases. run_of: what a plan does to copies of a case's arrays,
-    within a time limit, as an Outcome without arrays; counts: it counts, too. Where it does not,
-    somebody will count the budgeted cases of an answer that gets past the first case.
+    within a time limit, as an Outcome without arrays; counts: it counts, too; later: the cases to
+    compile for counters as soon as the first case is passed.
     """
 
     def outcome_of(case: Case, limit_s: float) -> Outcome:
@@ -238,7 +244,6 @@ def _up_to_a_stop(
         return dataclasses.replace(one, arrays=outputs, misplaced=misplaced)
 
     cases = tuple(cases)
-    budgeted = [case for case in cases if case.budgeted]
     ahead = [_ahead(cell, cases, counts)]
     try:
         outcomes: list[Outcome] = []
@@ -257,8 +262,8 @@ def _up_to_a_stop(
             outcomes.append(dataclasses.replace(one, printed=shown, lines=len(text.splitlines())))
             if outcomes[-1].stopped in stops:
                 break
-            if len(outcomes) == 1 and not counts:
-                ahead.append(_ahead(cell, budgeted, counts=True))
+            if len(outcomes) == 1 and later:
+                ahead.append(_ahead(cell, later, counts=True))
     finally:
         for several in ahead:
             several.stop()

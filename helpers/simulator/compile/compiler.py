@@ -47,6 +47,7 @@ __all__ = [
     "compile_source",
     "debugger_ptx",
     "parsed",
+    "preprocess",
 ]
 
 _TEMPLATE = re.compile(
@@ -141,16 +142,30 @@ def compile_source(
     Raises CompileFailed with the compiler's own text and the source's lines, and
     toolkit.ToolkitMissingError.
     """
+    text = _checked(source, options, file, extern_c)
+    if counts and compiler != "nvcc":
+        _by_cicc(_unnamed(text)).begin()
+    return _compiled_once(text, compiler)
+
+
+def preprocess(source: str, options: Sequence[str] = (), file: str = "kernel.cu") -> str:
+    """Return `source` as nvcc's preprocessor writes it: with what it includes, and without macros.
+    The arguments are those of compile_source. Raises CompileFailed.
+    """
+    return front_ends.preprocessed(_checked(source, options, file, extern_c=False))
+
+
+def _checked(source: str, options: Sequence[str], file: str, extern_c: bool) -> front_ends.Text:
+    """Return a source with all that decides its meaning. Raises CompileFailed for a file that it
+    must not include.
+    """
     # Editors on Windows write a byte order mark. Nvcc skips it at the very beginning only.
     if not extern_c:
         source = source.removeprefix("\ufeff")
     read = compiler_options.read(options)
     folders = _folders(file, read)
     included = includes.check(source, file, read.macros, folders)
-    text = front_ends.Text(source, file, extern_c, read, tuple(folders), tuple(included.items()))
-    if counts and compiler != "nvcc":
-        _by_cicc(_unnamed(text)).begin()
-    return _compiled_once(text, compiler)
+    return front_ends.Text(source, file, extern_c, read, tuple(folders), tuple(included.items()))
 
 
 def _folders(file: str, options: Options) -> list[Path]:

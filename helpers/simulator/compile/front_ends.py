@@ -274,15 +274,18 @@ def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
     if not _NEEDS_HOST.search(refused.message):
         return refused
     message = _NO_JIT.sub(" without nvcc", refused.message)
-    needed = (
-        toolkit.install_command("nvidia-cuda-nvcc")
-        if no_nvcc
-        else "a C++ compiler (such as: sudo apt install g++)"
-    )
     return CompileFailed(
         f"{message}\nHost code and the host's headers need nvcc and a C++ compiler; "
-        f"missing here: {needed}. Install it, or leave host code out of the source"
+        f"missing here: {_missing_for_nvcc(no_nvcc)}. Install it, or leave host code out of the "
+        "source"
     )
+
+
+def _missing_for_nvcc(no_nvcc: bool) -> str:
+    """Return what to install before nvcc works: itself, or the host's compiler."""
+    if no_nvcc:
+        return toolkit.install_command("nvidia-cuda-nvcc")
+    return "a C++ compiler (such as: sudo apt install g++)"
 
 
 def careful(
@@ -485,8 +488,28 @@ def _inside_function(code: str, position: int) -> bool:
 # ---- nvcc ----
 
 
-def _nvcc_command(text: Text, folder: Path) -> list[str]:
-    """Write the source into `folder` and return nvcc's command without the output file."""
+def preprocessed(text: Text) -> str:
+    """Return a text without its macros, and with what it includes, as nvcc's preprocessor writes
+    it. Raises CompileFailed, also where nvcc is missing.
+    """
+    nvcc = toolkit.program("nvcc")
+    if nvcc is None or toolkit.host_compiler() is None:
+        raise CompileFailed(
+            f"{text.file}: only nvcc and the host's compiler preprocess a source. Missing here: "
+            + _missing_for_nvcc(nvcc is None)
+        )
+    with toolkit.scratch() as folder:
+        phase = ("--preprocess", "-Xcompiler", "-P")
+        done = toolkit.run(_nvcc_command(text, folder, phase), folder)
+        if done.returncode:
+            raise CompileFailed(_without_folder(done.stderr, folder, text.file, text.folders))
+        return done.stdout
+
+
+def _nvcc_command(text: Text, folder: Path, phase: Sequence[str] = ("-ptx",)) -> list[str]:
+    """Write the source into `folder` and return nvcc's command without the output file. phase: the
+    options that say what it makes.
+    """
     (folder / "source.cu").write_text(text.whole(""), encoding="utf-8", errors="replace")
     stand_ins = standard_headers.write_tools(folder / "tools")
     flags = [
@@ -501,7 +524,7 @@ def _nvcc_command(text: Text, folder: Path) -> list[str]:
     # CUDA's headers have bodies for a few functions of dynamic parallelism, which only return an
     # error. Without the bodies, a kernel that calls them is refused by name and line.
     plain = "-D__CUDACC_INTERNAL_NO_STUBS__"
-    return [nvcc, "-ptx", "-ccbin", host, new, plain, *flags, *stand_ins, "source.cu"]
+    return [nvcc, *phase, "-ccbin", host, new, plain, *flags, *stand_ins, "source.cu"]
 
 
 def _carefully_by_nvcc(text: Text, for_debugger: bool) -> str:

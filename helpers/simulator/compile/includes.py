@@ -96,7 +96,7 @@ def without_comments(text: str) -> str:
     return _TOKEN.sub(blank, text)
 
 
-@lru_cache(maxsize=64)  # each launch of a source checks its files again
+@lru_cache(maxsize=64)
 def without_raw_strings(text: str) -> str:
     """Return the text with blanks for the insides of raw strings. Where one reader may see other
     strings than another, as in an `#if`, behind a spliced line or a lone quote, return it as it is.
@@ -127,6 +127,7 @@ def without_raw_strings(text: str) -> str:
     return "".join([*pieces, text[end:]])
 
 
+@lru_cache(maxsize=64)  # each launch of a source checks its files again
 def _operands(text: str) -> tuple[tuple[str, int], ...]:
     """Return the operand of each #include and each __has_include, with its line."""
     return tuple(_read_operands(text))

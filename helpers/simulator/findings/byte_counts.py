@@ -21,8 +21,8 @@ from ..machine.layouts import numbers_in
 from ..program.module import Kernel
 from ..ptx.declarations import Parameter
 from .findings import Finding
+from .words import BYTES_ADVICE, Cause
 
-IN_BYTES = "mem_alloc takes bytes: give it the array's nbytes, not its size"
 _MOST_COPIED = 256 << 20  # bytes
 
 
@@ -64,15 +64,9 @@ def with_byte_count(
         with _copied(packed, {own: own.needed - own.parameter.element_bytes, **others}) as larger:
             last = fault_of(larger)
         if last is not None and (last.kind, last.array) == (fatal.kind, fatal.array):
-            return replace(fatal, cause=_cause(own))
+            cause = Cause.IN_BYTES(count=own.count, width=own.width, advice=BYTES_ADVICE)
+            return replace(fatal, causes=(cause,))
     return fatal
-
-
-def _cause(short: _Short) -> str:
-    return (
-        f"The launch uses {short.count:,} numbers of {short.width} bytes in "
-        f"{short.parameter.name}, and its memory has {short.count:,} bytes. {IN_BYTES}."
-    )
 
 
 def _short_arrays(kernel: Kernel, packed: bytes) -> Iterator[_Short]:

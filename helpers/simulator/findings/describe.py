@@ -1,5 +1,5 @@
-"""Writes the machine's findings in words: the thread, its access, the array, the line, and the
-usual cause.
+"""Describes the machine's findings: the thread, its access, the array, the line, and the usual
+cause. The words are those of words.py.
 """
 
 from __future__ import annotations
@@ -8,51 +8,33 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from helpers.quantities import quantity
-
 from ..machine import memory
 from ..machine.arrays import ArrayName
 from ..machine.library import Place, RawFinding
 from ..program.module import Kernel
 from ..ptx import lifetimes, overflows
-from .barrier_words import BarrierWords
-from .ending_words import EndingWords
-from .finding_facts import Kind, Scene, Words
-from .findings import (
-    ANY_ORDER,
-    CONTENDED,
-    ENDED_BLOCK,
-    LOCAL_LEFTOVERS,
-    NEVER_SET,
-    ONE_ADDRESS,
-    ONE_MEMORY,
-    OVERFLOWN,
-    OVERTAKING,
-    PLAIN_WAIT,
-    SHARED_LEFTOVERS,
-    UPDATED,
-    Finding,
-    finding_of_launch,
-    missing_barrier,
-    missing_between,
-)
+from .barriers import BarrierFindings
+from .endings import EndingFindings
+from .finding_facts import Description, Kind, Scene
+from .findings import Finding, finding_of_launch
 from .race_facts import setter_just_before
+from .words import Cause, Event, Phrase, Sentence
 
 _WARNINGS = (
-    Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT, Kind.INT_SUM,
+    Kind.BARRIER_EXITED,
+    Kind.MASK_EXITED,
+    Kind.HEAP_LEAK,
+    Kind.STACK_LIMIT,
+    Kind.INT_SUM,
 )
 _MISSED = (Kind.BARRIER_DIVERGENCE, Kind.BARRIER_EXITED, Kind.WARP_DEADLOCK)
 ATOMIC = 2  # Place.access
-WIDER_PRODUCT = "compute a product such as row * width as size_t or long long."
-TOO_SMALL = (
-    "Is the array declared too small (a tile needs room for both halos), or the index off by one?"
-)
 _UNORDERED = "no barrier"  # the machine's text where none is between a copy and an access
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
 
 
 def describe_finding(raw: RawFinding, scene: Scene) -> Finding | None:
-    """Return the machine's finding in words, None if a second look shows that it is no fault."""
+    """Return the machine's finding, None if a second look shows that it is no fault."""
     describer = _Describer(raw, scene)
     if raw.kind == Kind.BARRIER_CALLERS and describer.is_one_barrier():
         return None
@@ -78,54 +60,68 @@ def describe_unwritten(
     width, name, before = (
         (array.element_bytes or 1, array.name, array.first_byte) if array else (1, "an output", 0)
     )
-    unit = "elements" if width > 1 else "bytes"
-    index, count, total = (
-        (first - before) // width,
-        -(-missing // width),
-        (nbytes - before) // width,
-    )
     line = 0
+    event, cause = Event.NOTHING_WRITTEN(kernel=kernel.name, name=name), Cause.NO_STORE()
     if pc:
         file, line = kernel.places.place_of(pc - 1)
         line = line if file == kernel.module.compiled.file else 0
-        what = (
-            f"leaves {count:,} of the {total:,} {unit} of {name} unwritten: the first is "
-            f"{name}[{index}]"
+        event = Event.UNWRITTEN(
+            kernel=kernel.name,
+            name=name,
+            unit="elements" if width > 1 else "bytes",
+            missing_count=-(-missing // width),
+            total=(nbytes - before) // width,
         )
-        cause = (
-            "Does the grid cover the output, ragged tail and ends included, or does a guard keep a "
-            "thread from its store?"
-        )
-    else:
-        what = f"writes nothing to {name}"
-        cause = "Is the store missing, or behind a guard that no thread passes?"
-    message = f"{kernel.name} {what}; fresh device memory holds leftovers, not zeros"
-    about = name if array else None
+        cause = Cause.UNCOVERED()
+    about, index = name if array else None, (first - before) // width
     return finding_of_launch(
-        "unwritten", message, cause, kernel, line, "warning", array=about, index=index
+        "unwritten", event, cause, kernel, line, "warning", array=about, index=index
     )
 
 
-class _Describer(BarrierWords, EndingWords):
-    """A finding in words: one method for each kind."""
+class _Describer(BarrierFindings, EndingFindings):
+    """A finding as data: one method for each kind."""
 
     def finding(self) -> Finding:
-        kind, words = _KINDS[Kind(self.raw.kind)]
-        message, cause, name, index = words(self)
+        kind, (event, causes, name, index) = self.described()
         lines = dict.fromkeys(n for n in (self.other_line, self.line) if n)
-        texts = {n: self.source[n - 1].strip() for n in lines if n <= len(self.source)}
+        is_race = kind == "race"
         return Finding(
-            kind, message, Path(self.file).name, self.line,
-            self.thread(self.raw.here), tuple(self.raw.here.block),
-            name, index,
-            "warning" if self.raw.kind in _WARNINGS else "error", cause, self.other_line,
-            self.raw.count, texts, self.missed_between() if kind == "race" else (),
-            self.thread_of_block(self.raw.other) if kind == "race" else None,
+            kind,
+            event,
+            Path(self.file).name,
+            self.line,
+            self.thread(self.raw.here),
+            tuple(self.raw.here.block),
+            name,
+            index,
+            severity="warning" if self.raw.kind in _WARNINGS else "error",
+            causes=causes,
+            other_line=self.other_line,
+            count=self.raw.count,
+            source_lines={n: self.source[n - 1].strip() for n in lines if n <= len(self.source)},
+            missed_barriers=self.missed_between() if is_race else (),
+            other_thread=self.thread_of_block(self.raw.other) if is_race else None,
         )
+
+    def described(self) -> tuple[str, Description]:
+        """Return the kind that a reader sees, and what is to be said."""
+        kind = Kind(self.raw.kind)
+        if kind in _KINDS:
+            seen, described = _KINDS[kind]
+            return seen, described(self)
+        seen, event, cause = _PLAIN[kind]
+        raw = self.raw
+        reported = {
+            "lane": raw.offset, "mask": int(raw.size), "nbytes": self.bytes,
+            "other": self.thread(raw.other), "text": self.machine_text(),
+        }  # fmt: skip
+        facts = {name: fact for name, fact in reported.items() if name in event.facts}
+        return seen, Description(event(**facts), (cause(),))
 
     # ---- accesses ----
 
-    def out_of_bounds(self) -> Words:
+    def out_of_bounds(self) -> Description:
         freed = memory.freed_at(self.address()) if self.address() else None
         if freed is not None and (
             self.array is None or self.is_guess() or self.pointing_into(*freed[:2])
@@ -133,649 +129,384 @@ class _Describer(BarrierWords, EndingWords):
             return self.use_after_free(*freed)
         if (wild := self.dead_pointer()) is not None or self.array is None or self.is_far():
             return self.wild_pointer(wild)
-        index = self.index()
-        is_whole = self.bytes == (self.array.element_bytes or self.bytes)
-        size = "" if is_whole else f"{self.size()} at "
-        message = f"{self.does()} {size}{self.element()}, but {self.extent()}"
+        element, extent = self.element(), self.extent()
         if past := self.bytes_past_end():
-            message = (
-                f"{self.does()} {self.size()} at {self.element()}, the last {past:,} of them past "
-                f"the end: {self.extent()}"
-            )
-        if isinstance(index, int) and 2**31 <= index < 2**32:
-            wrapped = f"{index:,} is {index - 2**32} as an unsigned number"
-            cause = (
-                f"{wrapped}: threadIdx and blockIdx are unsigned, so make the index an int first."
-            )
-        elif isinstance(index, int) and -(2**31) <= index < -(2**27):
-            cause = f"{index:,} is {index + 2**32:,} as an int that has overflowed: {WIDER_PRODUCT}"
-        elif isinstance(index, int) and self.wraps_as_short(index):
-            cause = (
-                f"{index:,} is {index + 2**16:,} as a short, which counts to 32,767: make the "
-                "index an int."
-            )
-        elif self.kernel.operation_at(self.raw.here.pc).startswith("wmma"):
-            cause = (
-                "The last argument of load_matrix_sync and store_matrix_sync is the distance of "
-                "two rows (of two columns, if they are col_major) in elements: is it that of "
-                f"{self.array.name}, and has {self.array.name} whole tiles?"
-            )
-        elif (source := self.cause_of_source(self.array.name)) is not None:
-            cause = source
-        elif self.array.name in self.scene.dynamic_names:
-            cause = self.cause_of_little_shared()
-        elif memory.rows_of(self.array.start) is not None:
-            cause = (
-                "mem_alloc_pitch gives the distance of two rows in bytes: add y * pitch to a "
-                "char*, and make it a pointer to the elements then."
-            )
-        elif self.array.space == "global":
-            cause = (
-                "Is a guard missing or off by one: at the array's ends, or in the last block, "
-                "which may be partial?"
-            )
+            event = self.access(Event.PAST_END, element=element, extent=extent, past=past)
+        elif self.bytes == (self.array.element_bytes or self.bytes):
+            event = self.access(Event.OUT_OF_BOUNDS, element=element, extent=extent)
         else:
-            cause = TOO_SMALL
-        return self.of_element(message, cause)
+            event = self.access(Event.PART_OUT_OF_BOUNDS, element=element, extent=extent)
+        causes = self.causes_of_index(self.index()) or self.causes_outside(self.array)
+        return self.at_element(event, *causes)
 
-    def cause_of_source(self, name: str) -> str | None:
-        """Return the cause of an index of an array that comes from another one, else None."""
+    def causes_of_index(self, index: int | tuple[int, ...]) -> tuple[Sentence, ...]:
+        """Return the cause of an index that has left the range of its type, () for any other."""
+        if not isinstance(index, int):
+            return ()
+        if 2**31 <= index < 2**32:
+            return (Cause.AS_UNSIGNED(meant=index - 2**32),)
+        if -(2**31) <= index < -(2**27):
+            return (Cause.AS_INT(meant=index + 2**32),)
+        if self.wraps_as_short(index):
+            return (Cause.AS_SHORT(meant=index + 2**16),)
+        return ()
+
+    def causes_outside(self, array: ArrayName) -> tuple[Sentence, ...]:
+        """Return the cause of an access outside an array, by the place where that lies."""
+        if self.kernel.operation_at(self.raw.here.pc).startswith("wmma"):
+            return (Cause.TILE_DISTANCE(),)
+        if causes := self.causes_of_source():
+            return causes
+        if array.name in self.scene.dynamic_names:
+            return self.causes_of_little_shared()
+        if memory.rows_of(array.start) is not None:
+            return (Cause.PITCH(),)
+        return (Cause.GUARD() if array.space == "global" else Cause.TOO_SMALL(),)
+
+    def causes_of_source(self) -> tuple[Sentence, ...]:
+        """Return the cause of an index that comes from an array, () for any other."""
         source = self.source_of_index()
-        if source is None:
-            return None
-        return (
-            f"The index comes from {source}: is each value there an index of {name}, or must a "
-            "guard keep some away?"
-        )
+        return () if source is None else (Cause.INDEX_OF_ARRAY(source=source),)
 
-    def cause_of_little_shared(self) -> str:
+    def causes_of_little_shared(self) -> tuple[Sentence, ...]:
         """Return the cause of an access past the dynamic shared memory."""
         array = self.known_array()
-        given, (x, y, z) = array.nbytes, self.scene.block
-        cause = (
-            f"The launch gives {quantity(given, 'byte')} of dynamic shared memory "
-            f"(shared={given}). "
-        )
-        if given == x * y * z and array.element_bytes > 1:
-            return cause + (
-                f"shared= counts bytes, not elements: {quantity(given, 'element')} of "
-                f"{quantity(array.element_bytes, 'byte')} need "
-                f"shared={given * array.element_bytes}."
-            )
-        return cause + (
-            "Is that enough for all arrays in it, and does each start where the one before ends?"
-        )
+        given, width, (x, y, z) = array.nbytes, array.element_bytes, self.scene.block
+        cause = Cause.LITTLE_SHARED(given=given)
+        if given == x * y * z and width > 1:
+            return cause, Cause.SHARED_IN_BYTES(given=given, width=width, needed=given * width)
+        return cause, Cause.SHARED_FOR_ALL()
 
-    def wild_pointer(self, name: str | None) -> Words:
-        what = f"{name} points to no array of the device" if name else "outside every array"
-        message = f"{self.does()} {self.size()} at address {self.address():#x}, {what}"
-        cause = (
-            "No array is there: is the pointer uninitialised, a host pointer, moved too far, or "
-            "one to an array that has been freed?"
-        )
-        return Words(message, cause, name)
+    def wild_pointer(self, name: str | None) -> Description:
+        event = Event.DEAD_POINTER if name else Event.WILD_POINTER
+        return Description(self.access(event, address=self.address()), (Cause.NO_ARRAY(),), name)
 
-    def use_after_free(self, start: int, nbytes: int, file: str, line: int) -> Words:
+    def use_after_free(self, start: int, nbytes: int, file: str, line: int) -> Description:
         names = self.pointing_into(start, nbytes)
         name = names[0] if len(names) == 1 else None
-        where = f"{name}, an array" if name else "an array"
-        origin = f" (allocated at {Path(file).name}:{line})" if file else ""
-        message = (
-            f"{self.does()} {self.size()} of {where} of "
-            f"{quantity(nbytes, 'byte')} that has been freed{origin}"
+        event = self.access(
+            Event.FREED_ARRAY,
+            what=Phrase.NAMED_ARRAY() if name else Phrase.AN_ARRAY(),
+            size=nbytes,
+            origin=Phrase.ALLOCATED(file=Path(file).name, line=line) if file else Phrase.NONE(),
         )
-        cause = (
-            "Free an array after the last kernel that uses it; keep a reference to it in Python "
-            "until then."
-        )
-        return Words(message, cause, name)
+        return Description(event, (Cause.FREED(),), name)
 
-    def null_pointer(self) -> Words:
+    def null_pointer(self) -> Description:
         nulls = [name for name, address in self.scene.pointers.items() if address == 0]
         text = self.text_of_line()
         nulls = [name for name in nulls if re.search(rf"\b{re.escape(name)}\b", text)] or nulls
-        name = nulls[0] if len(nulls) == 1 else None
-        pointer = f"{name} is a null pointer" if name else "a null pointer"
-        size = self.raw.size
-        message = (
-            f"{self.does()} {self.size()} at address {self.raw.offset:#x}, outside "
-            f"every array: {pointer}"
+        name, size = nulls[0] if len(nulls) == 1 else None, self.raw.size
+        event = self.access(
+            Event.NULL_POINTER,
+            address=self.raw.offset,
+            pointer=Phrase.NAMED_NULL_POINTER() if name else Phrase.NULL_POINTER(),
         )
-        cause = (
-            "Was the array never allocated, or was 0 given in its place? Pass mem_alloc's result, "
-            "a GPUArray, or cuda.In/Out/InOut."
-        )
+        cause = Cause.NULL()
         if not nulls and any(re.search(r"\b(?:malloc|new)\b", row) for row in self.source):
-            cause = (
-                "malloc and new give a null pointer when the device's heap (8 MB) is full: test "
-                "the pointer before its use."
-            )
+            cause = Cause.HEAP_FULL()
         if not nulls and any("curandStateMtgp32" in row for row in self.source):
-            cause = (
-                "Only C++ on the host can set up a curandStateMtgp32, by "
-                "curandMakeMTGP32KernelState, and PyCUDA does not have that: take another state, "
-                "such as curandStatePhilox4_32_10_t, and call curand_init in a kernel."
-            )
-        return Words(message, cause, name, self.raw.offset // size if name and size else None)
+            cause = Cause.MTGP32()
+        index = self.raw.offset // size if name and size else None
+        return Description(event, (cause,), name, index)
 
-    def device_heap(self) -> Words:
+    def device_heap(self) -> Description:
         state, nbytes = self.machine_text().split()
-        block = f"the {quantity(int(nbytes), 'byte')} that malloc or new gave the kernel"
         if state == "freed":
-            message = (
-                f"{self.does()} {self.size()} of {block}, after they were freed"
-            )
-            cause = (
-                "Free memory of the device's heap after its last use: if other threads use it, "
-                "too, all must meet at a barrier first."
-            )
-            return Words(message, cause)
-        message = f"{self.does()} {self.size()} at byte {self.raw.offset:,} of {block}"
-        cause = (
-            "Is the index off by one, or the size given in elements? malloc takes bytes: "
-            "count * sizeof(type)."
-        )
-        return Words(message, cause)
+            event = self.access(Event.HEAP_FREED, size=int(nbytes))
+            return Description(event, (Cause.HEAP_FREED(),))
+        event = self.access(Event.HEAP_LEFT, at=self.raw.offset, size=int(nbytes))
+        return Description(event, (Cause.HEAP_IN_BYTES(),))
 
-    def heap_leak(self) -> Words:
-        message = (
-            f"{self.who()} does not free the {self.size()} that "
-            "malloc or new gave it here, and nothing points to them when the kernel ends"
-        )
-        cause = (
-            "What malloc and new give stays taken after the kernel, until the device's heap (8 MB) "
-            "is full: free or delete it, or keep its address in an array for a later kernel."
-        )
-        return Words(message, cause)
-
-    def no_dynamic_shared(self) -> Words:
+    def no_dynamic_shared(self) -> Description:
         name = "/".join(self.scene.dynamic_names) or None
-        what = f"{name}, " if name else ""
-        message = f"{self.does()} {what}dynamic shared memory, of which the launch gives none"
-        cause = (
-            "An `extern __shared__` array has the bytes that the launch asks for: give "
-            "shared=<bytes> beside grid and block. Where the size is known before, write it into "
-            "the kernel, as in __shared__ float cells[256]."
-        )
-        return Words(message, cause, name)
+        what = Phrase.NAMED() if name else Phrase.NONE()
+        event = self.access(Event.NO_DYNAMIC_SHARED, what=what)
+        return Description(event, (Cause.NO_SHARED(),), name)
 
-    def overlap(self) -> Words:
+    def overlap(self) -> Description:
         here, other = self.raw.here, self.raw.other
         self.other_line = self.line_of(other)
         read, written = (self.extern_array(int(place.pc)) for place in (here, other))
         if read is None or written is None:
-            return Words(f"{self.does()} what another array has replaced", "")
+            return Description(self.access(Event.OVERLAP), ())
         index, there = (self.offset // (one.element_bytes or 1) for one in (read, written))
-        message = (
-            f"{self.does()} {read.name}[{index}], in whose place {self.other_thread(other, True)} "
-            f"has written {written.name}[{there}] at line {self.other_line}"
+        event = self.access(
+            Event.NAMED_OVERLAP,
+            other=self.other_thread(other, True),
+            written=written.name,
+            at=there,
         )
         cause = self.cause_of_one_address(read.name, written.name)
-        return Words(message, cause, read.name, index)
+        return Description(event, (cause,), read.name, index)
 
-    def cause_of_one_address(self, first: str, second: str) -> str:
+    def cause_of_one_address(self, first: str, second: str) -> Sentence:
         """Return the cause of a fault between two `extern __shared__` arrays."""
         known = {v.name: v.element for v in self.kernel.dynamic}
-        kind = known.get(second) or "float"
-        return (
-            f"{ONE_ADDRESS}, the first byte of the launch's dynamic shared memory. Declare only "
-            f"{first}, let the other one begin behind it, such as {kind}* {second} = "
-            f"({kind}*)&{first}[elements of {first}], and give the bytes of both (shared=)."
-        )
+        element = known.get(second) or "float"
+        return Cause.ONE_ADDRESS(first=first, second=second, element=element)
 
-    def row_overrun(self) -> Words:
+    def row_overrun(self) -> Description:
         axis = self.kernel.axis_at(self.raw.here.pc)
         index, name = self.raw.offset, axis.name
-        source = self.cause_of_source(name)
-        more = f" {source}" if source is not None else ""
         wraps = 2**31 <= index < 2**32  # as threadIdx.x - 1 does, which is unsigned
-        signed = f" ({index - 2**32} as an unsigned number)" if wraps else ""
+        signed = Phrase.SIGNED(signed=index - 2**32) if wraps else Phrase.NONE()
         if len(axis.extents) == 1:
-            extent = (
-                f"{name} has {quantity(axis.extents[0], 'element')} ({name}[0] to "
-                f"{name}[{axis.extents[0] - 1}])"
-            )
-            message = f"{self.who()} uses {name}[{index}]{signed}, but {extent}"
-            return Words(message, TOO_SMALL + more, name, index)
-        extents = "".join(f"[{extent}]" for extent in axis.extents[axis.axis :])
-        declared = f"{axis.element} {extents}".strip()
-        message = (
-            f"{self.who()} uses index {index}{signed} on {name}, on an axis declared as {declared}"
-        )
-        cause = "The index leaves its axis; inside a larger array it touches the next row unseen."
-        return Words(message, cause + more, name, index)
+            count = axis.extents[0]
+            extent = Phrase.ELEMENTS(name=name, count=count, last=count - 1)
+            event, cause = Event.ROW_LEFT(signed=signed, extent=extent), Cause.TOO_SMALL()
+        else:
+            extents = "".join(f"[{extent}]" for extent in axis.extents[axis.axis :])
+            declared = f"{axis.element} {extents}".strip()
+            event, cause = Event.AXIS_LEFT(signed=signed, declared=declared), Cause.NEXT_ROW()
+        return Description(event, (cause, *self.causes_of_source()), name, index)
 
-    def local_overrun(self) -> Words:
+    def local_overrun(self) -> Description:
         name = self.local_name()
-        what = (
-            f"past the end of the local array {name}" if name else "past the end of a local array"
+        is_inside = self.machine_text() == "gap"
+        event = self.access(
+            Event.LOCAL_LEFT if is_inside else Event.LOCAL_MEMORY_LEFT,
+            what=Phrase.NAMED_LOCAL_ARRAY() if name else Phrase.LOCAL_ARRAY(),
         )
-        message = f"{self.does()} {self.size()} {what}"
-        if self.machine_text() != "gap":
-            message += ", outside the thread's local memory"
-        return Words(message, "Is the array declared too small, or the index off by one?", name)
+        return Description(event, (Cause.LOCAL_TOO_SMALL(),), name)
 
-    def local_of_another(self) -> Words:
+    def local_of_another(self) -> Description:
         if self.local_name(described=True) is not None:
             return self.local_overrun()
-        message = (
-            f"{self.does()} {self.size()} through a pointer to a local "
-            f"variable of lane {self.offset} of its warp"
-        )
-        cause = (
-            "A local variable belongs to one thread: hand values over in shared memory, or by a "
-            "shuffle."
-        )
-        return Words(message, cause)
+        event = self.access(Event.LOCAL_OF_ANOTHER, lane=self.raw.offset)
+        return Description(event, (Cause.LOCAL_IS_PRIVATE(),))
 
-    def index_overflow(self) -> Words:
+    def index_overflow(self) -> Description:
         exact, compiled = self.raw.offset, self.kernel.compiled
         names = {
-            array.name for array in self.scene.arrays.values()
+            array.name
+            for array in self.scene.arrays.values()
             if re.search(rf"\b{re.escape(array.name)}\s*\[[^]]*\*", self.text_of_line())
         }
         name = names.pop() if len(names) == 1 else None
-        what = f"the index {exact:,}{f' of {name}' if name else ''}"
-        number = int(self.kernel.program.ptx_lines[int(self.raw.here.pc)])
-        if compiled.ptx.split("\n")[number - 1].endswith(overflows.VALUE):
-            name, what = None, f"the number {exact:,}"
+        number = Phrase.INDEX_OF() if name else Phrase.INDEX()
+        line = int(self.kernel.program.ptx_lines[int(self.raw.here.pc)])
+        if compiled.ptx.split("\n")[line - 1].endswith(overflows.VALUE):
+            name, number = None, Phrase.NUMBER()
         wrapped = (exact + 2**31) % 2**32 - 2**31
-        message = (
-            f"{self.who()} computes {what} in 32 bits, where it wraps to {wrapped:,}"
-        )
-        return Words(message, f"{OVERFLOWN}: {WIDER_PRODUCT}", name, exact)
+        event = Event.INDEX_OVERFLOW(number=number, wrapped=wrapped)
+        return Description(event, (Cause.OVERFLOWN(),), name, exact)
 
-    def int_sum(self) -> Words:
-        message = (
-            f"{self.who()} adds to {self.element('an array')}, an int, and the numbers added there "
-            f"come to {int(self.machine_text()):,}: 32 bits cannot hold it"
-        )
-        cause = (
-            "An int ends at 2,147,483,647: let atomicAdd sum in an unsigned long long, or in a "
-            "double if numbers below 0 are among them."
-        )
-        return self.of_element(message, cause)
+    def int_sum(self) -> Description:
+        element, total = self.element("an array"), int(self.machine_text())
+        return self.at_element(Event.INT_SUM(element=element, total=total), Cause.SUM_OVERFLOWN())
 
-    def dead_local(self) -> Words:
+    def dead_local(self) -> Description:
         known = lifetimes.variable_of_life(self.kernel.compiled.ptx, self.raw.offset)
-        name, what, it = None, "a local variable", "it"
-        if known is not None:
+        if known is None:
+            event, name = self.access(Event.DEAD_LOCAL), None
+        else:
             name, line = known
-            what, it = f"{name}, a local variable of line {line}", name
-        message = (
-            f"{self.does()} {self.size()} of {what}, through a pointer, after "
-            f"the block that declares {it} has ended"
-        )
-        cause = (
-            f"{ENDED_BLOCK}, and its memory may hold other values then: "
-            f"declare {it} before the block, or copy the value."
-        )
-        return Words(message, cause, name)
+            event = self.access(Event.NAMED_DEAD_LOCAL, declared=line)
+        return Description(event, (Cause.ENDED_BLOCK(it=name or "it"),), name)
 
-    def misaligned(self) -> Words:
-        size = self.raw.size
-        is_local = self.array is not None and self.array.space == "local"
+    def misaligned(self) -> Description:
+        size, array = self.raw.size, self.array
+        is_local = array is not None and array.space == "local"
         name = self.local_name() if is_local else None
         if is_local:
-            at = f"of {name or 'a local variable'} at an address"
-        elif self.array is not None and (shift := self.byte_of_element()):
-            at = f"from byte {shift} of {self.element()} on"
+            at = Phrase.AT_LOCAL(what=name or "a local variable")
+        elif array is not None and (shift := self.byte_of_element()):
+            at = Phrase.FROM_BYTE(shift=shift, element=self.element())
         else:
-            at = f"at {self.element(f'address {self.address():#x}')}"
-        which = " that" if is_local else ", which"
-        message = f"{self.does()} {self.size()} {at}{which} is not {size}-byte aligned"
-        is_vector = self.array is None or (not is_local and size > self.array.element_bytes)
+            at = Phrase.AT(element=self.element(f"address {self.address():#x}"))
+        event = self.access(Event.MISALIGNED, at=at)
+        is_vector = array is None or (not is_local and size > array.element_bytes)
         what = "vector" if is_vector else "value"
-        cause = (
-            f"A {what} of {self.size()} must start at a multiple of its size; a GPU "
-            "ends the launch here."
-        )
+        causes: tuple[Sentence, ...] = (Cause.ALIGNMENT(what=what, nbytes=self.bytes),)
         if self.kernel.operation_at(self.raw.here.pc).startswith("ldmatrix"):
-            cause = (
-                "Each address of ldmatrix must be a multiple of 16 bytes: give the rows of the "
-                "tile a multiple of 8 halves."
-            )
-        elif self.array is not None and self.array.name in self.scene.dynamic_names:
-            cause += (
-                " In the dynamic shared memory, put the arrays with the widest elements first, or "
-                "round the start of each up to a multiple of its elements."
-            )
-        return Words(message, cause, name) if is_local else self.of_element(message, cause)
+            causes = (Cause.ALIGNED_ROWS(),)
+        elif array is not None and array.name in self.scene.dynamic_names:
+            causes = (*causes, Cause.ALIGNED_SHARED())
+        return Description(event, causes, name) if is_local else self.at_element(event, *causes)
 
-    def read_only(self) -> Words:
-        cause = "Constant memory is written by the host, with memcpy_htod to the symbol's address."
+    def read_only(self) -> Description:
+        cause = Cause.CONSTANT_OF_HOST()
         if self.array is None:
-            return Words(f"{self.does()} constant memory", cause)
-        return self.of_element(f"{self.who()} writes {self.element()} in constant memory", cause)
+            return Description(self.access(Event.CONSTANT_MEMORY), (cause,))
+        return self.at_element(Event.READ_ONLY(element=self.element()), cause)
 
-    def uninitialised(self) -> Words:
+    def uninitialised(self) -> Description:
         if self.array is None and self.raw.region:
-            message = (
-                f"{self.does()} {self.size()} of the memory that malloc or new "
-                "gave, which nothing has written"
-            )
-            cause = (
-                "malloc and new give leftovers, not zeros: set each element before its first use."
-            )
-            return Words(message, cause)
+            return Description(self.access(Event.UNSET_HEAP), (Cause.HEAP_LEFTOVERS(),))
         if self.array is None or self.array.space == "local":
-            name = self.local_name() or self.unset_name()
-            if name is None and self.text_of_line().strip().startswith("}"):
-                message = (
-                    f"{self.who()} comes to the end of a function without a return, "
-                    "and uses its value"
-                )
-                cause = (
-                    "Every way through a function that has a value must end with a return: which "
-                    "case is left out?"
-                )
-                return Words(message, cause)
-            message = f"{self.does()} {name or 'a local variable'}, which nothing has written"
-            return Words(message, LOCAL_LEFTOVERS, name)
+            return self.unset_local()
         element = self.element()
         if self.array.space == "constant":
-            name = self.array.name
-            message = f"{self.does()} {element}, but nothing has set the __constant__ {name}"
-            cause = (
-                f'Copy its values before the launch: memcpy_htod(module.get_global("{name}")[0], '
-                "values)."
-            )
-            return self.of_element(message, cause)
+            event = self.access(Event.UNSET_CONSTANT, element=element)
+            return self.at_element(event, Cause.UNSET_CONSTANT())
         if self.array.space == "shared":
-            message = f"{self.does()} {element}, which nothing has written"
             setter = setter_just_before(self.kernel, int(self.raw.here.pc))
             if setter is not None and self.raw.kind == Kind.UNINITIALISED:
                 self.other_line = setter
-                message += " yet"
-                cause = (
-                    f"Line {setter} sets it, but perhaps later and in another thread: a "
-                    "__syncthreads() is missing between the two lines."
-                )
-                return self.of_element(message, cause)
-            cause = (
-                f"{SHARED_LEFTOVERS}, not zeros: was a part (a halo?) left out when it was filled?"
-            )
-            return self.of_element(message, cause)
-        message = f"{self.does()} {self.part_of(element)}, which nothing has written"
+                event = self.access(Event.UNSET_YET, what=element)
+                return self.at_element(event, Cause.SET_LATER(setter=setter))
+            return self.at_element(self.access(Event.UNSET, what=element), Cause.SHARED_LEFTOVERS())
+        event = self.access(Event.UNSET, what=self.part_of(element))
         if (missing := self.unwritten_bytes()) is not None:
-            message = (
-                f"{self.does()} {self.part_of(element)}, of which nothing has written {missing}"
-            )
-        return self.of_element(message, self.cause_of_unfilled())
+            event = self.access(Event.UNSET_PART, what=self.part_of(element), missing_bytes=missing)
+        return self.at_element(event, self.cause_of_unfilled())
 
-    def part_of(self, element: str) -> str:
+    def unset_local(self) -> Description:
+        name = self.local_name() or self.unset_name()
+        if name is None and self.text_of_line().strip().startswith("}"):
+            return Description(Event.NO_RETURN_VALUE(), (Cause.NO_RETURN(),))
+        event = self.access(Event.UNSET, what=name or "a local variable")
+        return Description(event, (Cause.LOCAL_LEFTOVERS(),), name)
+
+    def part_of(self, element: str) -> str | Sentence:
         """Return the bytes of an element that the access reads, if they are not all of it."""
         array, size = self.known_array(), self.raw.size
         at = (self.offset - array.first_byte) % (array.element_bytes or 1)
         if not 0 < size < array.element_bytes:
             return element
-        return f"bytes {at} to {at + size - 1} of {element}"
+        return Phrase.BYTES_OF(first=at, last=at + size - 1, element=element)
 
-    def unwritten_bytes(self) -> str | None:
-        """Return which bytes of the access nothing has written, None if it is all of them."""
+    def unwritten_bytes(self) -> int | None:
+        """Return how many bytes at the end of the access nothing has written, None if it is all of
+        them.
+        """
         first = memory.first_unwritten(self.address(), self.raw.size) if self.address() else None
-        return f"the last {self.raw.size - first}" if first else None
+        return self.raw.size - first if first else None
 
-    def cause_of_unfilled(self) -> str:
+    def cause_of_unfilled(self) -> Sentence:
         """Return the cause of a read of global memory that nothing has written."""
         array = self.known_array()
         if (rows := memory.rows_of(array.start)) is not None:
             width, pitch = rows
             if self.offset % pitch >= width:
-                return (
-                    f"{array.name} has rows of {quantity(width, 'byte')} that begin "
-                    f"{quantity(pitch, 'byte')} apart (mem_alloc_pitch), and nothing is between "
-                    "them: step from row to row by the pitch, not by the width."
-                )
+                return Cause.BETWEEN_ROWS(width=width, pitch=pitch)
         if self.unwritten_bytes() is not None:
-            return (
-                "Has the host filled it with values of the kernel's type? A structure needs the "
-                "compiler's gaps: np.dtype([...], align=True)."
-            )
-        leftovers = "Fresh device memory holds leftovers, not zeros: "
+            return Cause.OTHER_TYPE()
         if self.raw.here.access == ATOMIC:
-            return leftovers + (
-                "give it a value to start from (gpuarray.zeros, memset_d8, cuda.InOut in place of "
-                "cuda.Out)."
-            )
-        is_empty = not memory.written(array.start, array.nbytes)
-        return leftovers + (
-            "was all of it filled before the launch (memcpy_htod, memset_d8 ...), or "
-            f"{'are two arguments exchanged' if is_empty else 'is a part left out'}?"
-        )
+            return Cause.UPDATED_LEFTOVERS()
+        if memory.written(array.start, array.nbytes):
+            return Cause.UNFILLED_ARRAY()
+        return Cause.EMPTY_ARRAY()
 
-    def never_set(self) -> Words:
-        message = f"{self.does()} {self.element()}, {NEVER_SET}"
-        return self.uninitialised()._replace(message=message)
+    def never_set(self) -> Description:
+        event = self.access(Event.NEVER_SET, element=self.element())
+        return self.uninitialised()._replace(event=event)
 
-    def race(self) -> Words:
+    # ---- races ----
+
+    def race(self) -> Description:
         here, other = self.raw.here, self.raw.other
-        at = ""
+        at = Phrase.NONE()
         if not self.is_of_unknown_block(other):  # otherwise the place is one of this block
-            self.other_line = self.line_of(other)
-            at = f" at line {self.other_line}"
-        element = self.element("the same bytes")
+            self.other_line, at = self.line_of(other), Phrase.AT_LINE()
         same_block = tuple(here.block) == tuple(other.block)
-        between = "with no barrier between them" if same_block else "and nothing orders two blocks"
-        first = f"{self.other_thread(other, same_block)} {_PAST[other.access]}"
-        message = f"{self.does()} {element}, which {first}{at}, {between}"
-        return self.of_element(message, self.cause_of_race(same_block))
+        event = self.access(
+            Event.RACE if same_block else Event.RACE_OF_BLOCKS,
+            element=self.element("the same bytes"),
+            other=self.other_thread(other, same_block),
+            did=_PAST[other.access],
+            at=at,
+        )
+        return self.at_element(event, self.cause_of_race(same_block))
 
-    def cause_of_race(self, same_block: bool) -> str:
+    def cause_of_race(self, same_block: bool) -> Sentence:
         if (names := self.one_memory()) is not None:
-            read, written = names
-            return (
-                f"{read} and {written} {ONE_MEMORY}, so that a thread reads what another one has "
-                f"stored, early or late. Give {written} an array of its own."
-            )
+            return Cause.ONE_MEMORY(read=names[0], written=names[1])
         if (lock := int(self.raw.here.reason)) != 0:
             return self.cause_of_unfenced_lock(lock - 1, same_block)
         if not same_block and (signal := self.given_back_unfenced()) is not None:
             return self.cause_of_missing_fence(None, signal)
         if (update := self.update()) is not None:
             element, atomic = update
-            own = "give each thread an element of its own"
-            if not same_block and self.raw.here.thread == self.raw.other.thread:
-                own += " (both have the same number in their blocks: is blockIdx in the index?)"
-            return (
-                f"{UPDATED} {element}: each loads it, computes and stores it, and an "
-                "update between another thread's load and store is lost. A barrier cannot help: "
-                f"use {atomic}, or {own}."
-            )
-        if not same_block:
-            if (unordered := self.unordered_store()) is not None:
-                return self.cause_of_missing_fence(*unordered)
-            if (line := self.waiting_line()) is not None:
-                return self.cause_of_plain_wait(line, same_block)
-            if (signal := self.announced_early()) is not None:
-                return (
-                    f"Line {signal} tells other blocks that the value is there, and line "
-                    f"{self.other_line} stores it only then. Store it first, then call "
-                    "__threadfence(), and tell the others last."
-                )
-            if self.raw.here.access == self.raw.other.access == ATOMIC:
-                return (
-                    "An atomic function that ends in _block is one step for the threads of its "
-                    "block alone: between blocks it must be the function without _block."
-                )
-            return (
-                f"{ANY_ORDER}, and __syncthreads() waits for one block alone: let each block write "
-                "its own part, use an atomic, or make it two launches."
-            )
+            is_same = not same_block and self.raw.here.thread == self.raw.other.thread
+            instead = (Phrase.OWN_ELEMENT_OF_BLOCKS if is_same else Phrase.OWN_ELEMENT)()
+            return Cause.UPDATED(element=element, atomic=atomic, instead=instead)
+        return self.cause_in_block() if same_block else self.cause_between_blocks()
+
+    def cause_between_blocks(self) -> Sentence:
+        if (unordered := self.unordered_store()) is not None:
+            return self.cause_of_missing_fence(*unordered)
+        if (line := self.waiting_line()) is not None:
+            return self.cause_of_plain_wait(line, "block", "__threadfence()")
+        if (signal := self.announced_early()) is not None:
+            return Cause.ANNOUNCED_EARLY(signal=signal)
+        if self.raw.here.access == self.raw.other.access == ATOMIC:
+            return Cause.ATOMIC_OF_BLOCK()
+        return Cause.ANY_ORDER()
+
+    def cause_in_block(self) -> Sentence:
         if (names := self.dynamic_pair()) is not None:
             first, second = names
             if set(names) <= set(self.scene.dynamic_names):
                 return self.cause_of_one_address(first, second)
-            return (
-                f"{first} and {second} lie in the block's dynamic shared memory and have bytes in "
-                "common: each must start where the one before ends, in bytes of its own type, and "
-                "the launch must give bytes for all of them (shared=)."
-            )
+            return Cause.OVERLAPPING_PARTS(first=first, second=second)
         if (contended := self.contended()) is not None:
-            return self.cause_of_contention(contended)
+            has_atomic = ATOMIC in (self.raw.here.access, self.raw.other.access)
+            return (Cause.PARTLY_ATOMIC if has_atomic else Cause.CONTENDED)(element=contended)
         if (line := self.waiting_line()) is not None:
-            return self.cause_of_plain_wait(line, same_block)
-        missing = missing_between(self.line, self.other_line)
+            return self.cause_of_plain_wait(line, "thread", "__threadfence_block()")
         progress, array = self.scene.progress, self.array
         if array and array.space == "global" and progress and progress.blocks > 1:
-            return (
-                f"On a GPU either may come first: a __syncthreads() {missing}. It waits for one "
-                "block alone: what several blocks share needs a second launch, or another array "
-                "for the results."
-            )
+            return Cause.NO_BARRIER_FOR_BLOCKS()
         if self.is_block_of_one_warp():
-            return (
-                "Both threads are of one warp, whose lanes need not run in step: a "
-                f"__syncwarp() or a __syncthreads() {missing}."
-            )
+            return Cause.NO_BARRIER_OF_ONE_WARP()
         if self.is_in_one_warp():
-            return (
-                "Both threads are of one warp, whose lanes need not run in step: a __syncwarp() "
-                f"{missing}, or a __syncthreads() if other warps use these bytes."
-            )
+            return Cause.NO_BARRIER_OF_WARP()
         if (line := self.line_of_wait()) is not None:
-            return (
-                f"Line {line} waits in a loop for a flag, so a barrier cannot help: it would wait "
-                "for the loop. Store the value first, then call __threadfence_block(), and set the "
-                "flag, which is volatile, last."
-            )
-        return missing_barrier(self.line, self.other_line)
+            return Cause.WAITED_FOR(wait=line)
+        return Cause.NO_BARRIER()
 
-    def cause_of_plain_wait(self, line: int, same_block: bool) -> str:
-        name = self.array.name if self.array is not None else "it"
-        whom, fence = (
-            ("thread", "__threadfence_block()") if same_block else ("block", "__threadfence()")
-        )
-        return (
-            f"The loop of line {line} waits for another {whom} by {name}, {PLAIN_WAIT} and keep "
-            "it, so that the loop never ends. Declare a volatile pointer, or read it by an atomic "
-            f"function, and put a {fence} between a value and the flag that announces it."
-        )
+    def cause_of_plain_wait(self, line: int, whom: str, fence: str) -> Sentence:
+        what = self.array.name if self.array is not None else "it"
+        return Cause.PLAIN_WAIT(wait=line, what=what, whom=whom, fence=fence)
 
-    def cause_of_unfenced_lock(self, lock: int, same_block: bool) -> str:
+    def cause_of_unfenced_lock(self, lock: int, same_block: bool) -> Sentence:
         line = self.kernel.places.line_of(lock)
         where = f"line {line}" if line else "an atomic function"
         progress, array = self.scene.progress, self.array
         is_shared = array is not None and array.space == "shared"
         if same_block and (is_shared or progress is None or progress.blocks == 1):
-            return (
-                f"A thread takes a lock in {where} with no fence after it, so that it may see "
-                "what was there before. Call __threadfence_block() after the lock is taken, and "
-                "again before it is given back."
-            )
+            return Cause.UNFENCED_LOCK(where=where, fence="__threadfence_block()")
         if fence := int(self.raw.other.reason):
-            return (
-                f"The __threadfence_block() in line {self.kernel.places.line_of(fence - 1)}, after "
-                f"the lock of {where}, orders memory only for the threads of its block: between "
-                "blocks it must be a __threadfence()."
-            )
-        return (
-            f"A thread takes a lock in {where} with no fence after it, so that it may see "
-            "what was there before. Call __threadfence() after the lock is taken, and again before "
-            "it is given back."
-        )
+            line = self.kernel.places.line_of(fence - 1)
+            return Cause.FENCE_OF_BLOCK_AT_LOCK(fence=line, where=where)
+        return Cause.UNFENCED_LOCK(where=where, fence="__threadfence()")
 
-    def cause_of_contention(self, element: str) -> str:
-        cause = f"{CONTENDED} {element} at the same time, and a barrier cannot help: "
-        if ATOMIC in (self.raw.here.access, self.raw.other.access):
-            return cause + (
-                "some of them use an atomic function there and some do not. Take the value that "
-                "the atomic function returns, or access the element by atomic functions alone."
-            )
-        return cause + (
-            "any of them may come last. Let an atomic function decide (atomicCAS for one that is "
-            "first, atomicExch, atomicMax ...), or give each thread an element of its own."
-        )
-
-    def cause_of_missing_fence(self, fence: int | None, signal: int | None) -> str:
+    def cause_of_missing_fence(self, fence: int | None, signal: int | None) -> Sentence:
         if fence is not None:
-            return (
-                f"The __threadfence_block() in line {fence} orders memory only for the threads "
-                "of its block: between blocks it must be a __threadfence()."
-            )
-        where = f"line {signal}" if signal is not None else "the flag"
-        return (
-            f"Another block may see {where} before the store of line {self.other_line}: a "
-            "__threadfence() is missing between the two."
-        )
+            return Cause.FENCE_OF_BLOCK(fence=fence)
+        return Cause.NO_FENCE(where=f"line {signal}" if signal is not None else "the flag")
 
-    def async_read(self) -> Words:
-        element = self.element("shared memory")
-        event = self.machine_text()
-        if event and event != _UNORDERED:
-            message = f"{self.who()} starts an asynchronous bulk copy of {element}, but {event}"
-            return self.of_element(message, self.cause_of_bulk_copy(self.raw.here.access == 1))
+    # ---- copies ----
+
+    def async_read(self) -> Description:
+        element, text = self.element("shared memory"), self.machine_text()
+        if text and text != _UNORDERED:
+            bulk = Event.BULK_COPY(element=element, event=text)
+            is_filled = self.raw.here.access == 1
+            why = Cause.UNAWAITED_BULK_COPY if is_filled else Cause.BULK_COPY_OUT
+            return self.at_element(bulk, why())
         self.other_line = self.line_of(self.raw.other)
+        event, cause = Event.COPY_UNFINISHED, Cause.UNAWAITED_COPY
         if self.raw.other.access == 0:
-            message = (
-                f"{self.does()} {element}, which the asynchronous copy of line {self.other_line} "
-                "may still be reading"
-            )
-            return self.of_element(message, self.cause_of_bulk_copy(False))
-        message = (
-            f"{self.does()} {element}, which the asynchronous copy of line {self.other_line} may "
-            "not have filled yet"
-        )
-        cause = (
-            "Wait for the copy first (__pipeline_wait_prior, cp.async.wait_group, consumer_wait() "
-            "or the barrier's wait()), then let the block's threads meet at __syncthreads()."
-        )
-        if "bulk" in self.kernel.operation_at(self.raw.other.pc):
-            cause = self.cause_of_bulk_copy(True)
-        elif event == _UNORDERED:
-            message = (
-                f"{self.does()} {element}, which the asynchronous copy of line {self.other_line} "
-                f"{OVERTAKING}"
-            )
-            cause = (
-                "If the line needs what was there before, let all threads meet at a "
-                "__syncthreads() before the copy begins, at the end of the loop. If it needs what "
-                "the copy brings, wait for the copy (__pipeline_wait_prior, consumer_wait() ...), "
-                "and then meet."
-            )
-        return self.of_element(message, cause)
+            event, cause = Event.COPY_STILL_READS, Cause.BULK_COPY_OUT
+        elif "bulk" in self.kernel.operation_at(self.raw.other.pc):
+            cause = Cause.UNAWAITED_BULK_COPY
+        elif text == _UNORDERED:
+            event, cause = Event.COPY_OVERTAKES, Cause.OVERTAKING_COPY
+        return self.at_element(self.access(event, element=element), cause())
 
-    def cause_of_bulk_copy(self, fills_shared: bool) -> str:
-        if fills_shared:
-            return (
-                "A __syncthreads() does not wait for a bulk copy: every thread that reads what it "
-                "brings must wait for its mbarrier (mbarrier.try_wait, or the barrier's wait())."
-            )
-        return (
-            "A bulk copy out of shared memory still reads after the instruction: the thread that "
-            "started it must close its group (cp.async.bulk.commit_group) and wait "
-            "(cp.async.bulk.wait_group.read 0) before anyone writes there, and before the block "
-            "ends."
-        )
-
-    def async_proxy(self) -> Words:
+    def async_proxy(self) -> Description:
         self.other_line = self.line_of(self.raw.other)
-        element = self.element("shared memory")
+        event, cause = Event.UNSEEN_STORE, Cause.UNFENCED_STORE
         if self.machine_text() == "mbarrier":
-            return self.unseen_mbarrier(element)
-        missed = f"which may not see the store of line {self.other_line}"
-        message = f"{self.who()} starts a bulk copy of {element}, {missed}"
-        cause = (
-            "A bulk copy reads past the threads' caches: fence.proxy.async must come after the "
-            "stores and before the barrier."
-        )
-        return self.of_element(message, cause)
-
-    def unseen_mbarrier(self, element: str) -> Words:
-        message = (
-            f"{self.who()} starts a bulk copy that signals the mbarrier {element}, "
-            f"but the copy engine may not see the mbarrier.init of line {self.other_line}"
-        )
-        cause = (
-            "A bulk copy reads past the threads' caches. The thread that makes an mbarrier must "
-            "show it to the copy engine: fence.proxy.async, or fence.mbarrier_init, after the "
-            "mbarrier.init and before the barrier or the copy."
-        )
-        return self.of_element(message, cause)
+            event, cause = Event.UNSEEN_MBARRIER, Cause.UNFENCED_MBARRIER
+        return self.at_element(event(element=self.element("shared memory")), cause())
 
 
-# By the machine's kind: the kind that a reader sees, and the method that words it.
-_KINDS: dict[Kind, tuple[str, Callable[[_Describer], Words]]] = {
+# By the machine's kind: the kind that a reader sees, and the method that describes it.
+_KINDS: dict[Kind, tuple[str, Callable[[_Describer], Description]]] = {
     Kind.OUT_OF_BOUNDS: ("out-of-bounds", _Describer.out_of_bounds),
     Kind.MISALIGNED: ("misaligned", _Describer.misaligned),
     Kind.RACE: ("race", _Describer.race),
@@ -785,19 +516,14 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], Words]]] = {
     Kind.RUNAWAY: ("runaway", _Describer.runaway),
     Kind.READ_ONLY: ("out-of-bounds", _Describer.read_only),
     Kind.ROW_OVERRUN: ("out-of-bounds", _Describer.row_overrun),
-    Kind.INACTIVE_LANE: ("shuffle", _Describer.inactive_lane),
-    Kind.MASK_WITHOUT_SELF: ("mask", _Describer.mask_without_self),
     Kind.MASK_MISMATCH: ("mask", _Describer.mask_mismatch),
-    Kind.MASK_EXITED: ("mask", _Describer.mask_exited),
     Kind.WARP_DEADLOCK: ("barrier", _Describer.warp_deadlock),
-    Kind.ASSERTION: ("assert", _Describer.assertion),
     Kind.BARRIER_CALLERS: ("barrier", _Describer.callers),
-    Kind.FAULT: ("fault", _Describer.fault),
+    Kind.PARTIAL_WARP: ("fault", _Describer.partial_warp),
+    Kind.ENDLESS_MBARRIER: ("fault", _Describer.endless_mbarrier),
     Kind.LOCAL_OF_ANOTHER: ("out-of-bounds", _Describer.local_of_another),
-    Kind.STACK_OVERFLOW: ("fault", _Describer.stack_overflow),
     Kind.WILD_CALL: ("fault", _Describer.wild_call),
     Kind.ASYNC_READ: ("race", _Describer.async_read),
-    Kind.TRAP: ("fault", _Describer.trap),
     Kind.NULL_POINTER: ("out-of-bounds", _Describer.null_pointer),
     Kind.NO_DYNAMIC_SHARED: ("out-of-bounds", _Describer.no_dynamic_shared),
     Kind.LOCAL_OVERRUN: ("out-of-bounds", _Describer.local_overrun),
@@ -807,7 +533,20 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], Words]]] = {
     Kind.DEAD_LOCAL: ("out-of-bounds", _Describer.dead_local),
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
     Kind.DEVICE_HEAP: ("out-of-bounds", _Describer.device_heap),
-    Kind.HEAP_LEAK: ("leak", _Describer.heap_leak),
     Kind.STACK_LIMIT: ("resources", _Describer.stack_limit),
     Kind.OVERLAP: ("overlap", _Describer.overlap),
+}
+# Those that need no second look, with their events and causes.
+_PLAIN: dict[Kind, tuple[str, Event, Cause]] = {
+    Kind.INACTIVE_LANE: ("shuffle", Event.INACTIVE_LANE, Cause.LANE_LEFT_OUT),
+    Kind.MASK_WITHOUT_SELF: ("mask", Event.MASK_WITHOUT_SELF, Cause.OWN_LANE),
+    Kind.MASK_EXITED: ("mask", Event.MASK_OF_OTHER_WAY, Cause.LANES_KEPT_AWAY),
+    Kind.ASSERTION: ("assert", Event.ASSERTION, Cause.ASSERTION),
+    Kind.FAULT: ("fault", Event.FAULT, Cause.LEFT_OPEN),
+    Kind.DIVISION: ("fault", Event.DIVISION, Cause.DIVISION),
+    Kind.WRONG_FREE: ("fault", Event.FAULT, Cause.WRONG_FREE),
+    Kind.LOST_MBARRIER: ("fault", Event.FAULT, Cause.MBARRIER_LEFT),
+    Kind.STACK_OVERFLOW: ("fault", Event.STACK_OVERFLOW, Cause.DEEP_RECURSION),
+    Kind.TRAP: ("fault", Event.TRAP, Cause.TRAP),
+    Kind.HEAP_LEAK: ("leak", Event.HEAP_LEAK, Cause.HEAP_LEAK),
 }

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from helpers.limits import WARP
-from helpers.quantities import quantity
 
 from ..machine import memory
 from ..machine.arrays import ArrayName
@@ -34,6 +33,7 @@ from .race_facts import (
     waits_plainly,
     whole_store,
 )
+from .words import Event, Phrase, Sentence
 
 _MEANT = "meant"  # the machine knows the array that the address starts from
 _ONE_WARP = "one warp"  # the machine saw this race only between threads of one warp
@@ -94,6 +94,11 @@ class Kind(IntEnum):
     INDEX_OVERFLOW = 31
     NEVER_SET = 32
     INT_SUM = 33
+    DIVISION = 34
+    PARTIAL_WARP = 35
+    WRONG_FREE = 36
+    LOST_MBARRIER = 37
+    ENDLESS_MBARRIER = 38
 
 
 @dataclass(frozen=True)
@@ -114,11 +119,13 @@ class Scene:
     missed: tuple[Place, ...] = ()
 
 
-class Words(NamedTuple):
-    """A finding in words. cause: the usual one; name, at: an array and its index, if known."""
+class Description(NamedTuple):
+    """What a finding says. event: what happened; causes: why, usually; name, at: an array and its
+    index, if known.
+    """
 
-    message: str
-    cause: str
+    event: Sentence
+    causes: tuple[Sentence, ...]
     name: str | None = None
     at: int | tuple[int, ...] | None = None
 
@@ -159,18 +166,9 @@ class FindingFacts:
         x, y, _ = self.scene.block
         return (place.thread % x, place.thread // x % y, place.thread // (x * y))
 
-    def who(self, place: Place | None = None) -> str:
-        """Return a thread and its block, by default those of the access."""
-        at = self.raw.here if place is None else place
-        return f"thread {self.thread(at)} of block {tuple(at.block)}"
-
-    def does(self) -> str:
-        """Return the thread and its verb: "thread (0, 0, 0) of block (0, 0, 0) reads"."""
-        return f"{self.who()} {_VERBS[self.raw.here.access]}"
-
-    def size(self) -> str:
-        """Return the size of the access: "4 bytes"."""
-        return quantity(self.bytes, "byte")
+    def access(self, event: Event, **facts: Any) -> Sentence:
+        """Return an event of the access, with what it does and the number of its bytes."""
+        return event(verb=_VERBS[self.raw.here.access], nbytes=self.bytes, **facts)
 
     def is_of_unknown_block(self, other: Place) -> bool:
         """Return whether only this is known of the other access: another block made it."""
@@ -183,12 +181,15 @@ class FindingFacts:
         is_of_block = tuple(self.raw.here.block) == tuple(other.block)
         return self.thread(other) if is_of_block else None
 
-    def other_thread(self, other: Place, same_block: bool) -> str:
+    def other_thread(self, other: Place, same_block: bool) -> Sentence:
         if self.is_of_unknown_block(other):
-            return "a thread of another block"
+            return Phrase.OF_OTHER_BLOCK()
         if other.thread == UNKNOWN:
-            return "another thread"
-        return f"thread {self.thread(other)}" if same_block else self.who(other)
+            return Phrase.ANOTHER_THREAD()
+        thread = self.thread(other)
+        if same_block:
+            return Phrase.THREAD(thread=thread)
+        return Phrase.THREAD_OF_BLOCK(thread=thread, block=tuple(other.block))
 
     # ---- arrays ----
 
@@ -260,11 +261,11 @@ class FindingFacts:
         subscript = "".join(f"[{i}]" for i in index) if isinstance(index, tuple) else f"[{index}]"
         return f"{array.name}{subscript}"
 
-    def of_element(self, message: str, cause: str) -> Words:
-        """Return the words of a finding at the accessed element."""
+    def at_element(self, event: Sentence, *causes: Sentence) -> Description:
+        """Describe a finding at the accessed element."""
         if self.array is None:
-            return Words(message, cause)
-        return Words(message, cause, self.array.name, self.index())
+            return Description(event, causes)
+        return Description(event, causes, self.array.name, self.index())
 
     def extern_array(self, pc: int) -> Variable | None:
         """Return the `extern __shared__` array that an instruction accesses, None if it is not
@@ -287,22 +288,15 @@ class FindingFacts:
         is_inside = 0 <= self.offset < array.nbytes
         return max(self.offset + self.bytes - array.nbytes, 0) if is_inside else 0
 
-    def extent(self) -> str:
+    def extent(self) -> Sentence:
         array = self.known_array()
+        name, element = array.name, array.element
         if len(array.extents) > 1:
-            return (
-                f"{array.name} is {array.element} "
-                f"{array.name}{''.join(f'[{e}]' for e in array.extents)}"
-            )
+            extents = "".join(f"[{extent}]" for extent in array.extents)
+            return Phrase.AXES(name=name, element=element, extents=extents)
         if not array.extents and array.element_bytes and array.space != "global":
-            return f"{array.name} is one {array.element}"
-        count = array.nbytes // (array.element_bytes or self.bytes or 1)
-        if count == 1:
-            return f"{array.name} has only {array.name}[0]"
-        return (
-            f"{array.name} has {quantity(count, 'element')} ({array.name}[0] to "
-            f"{array.name}[{count - 1}])"
-        )
+            return Phrase.VARIABLE(name=name, element=element)
+        return elements_of(name, array.nbytes // (array.element_bytes or self.bytes or 1))
 
     def wraps_as_short(self, index: int) -> bool:
         """Return whether an index far below 0 is one of the upper half of 16 bits, in a file that
@@ -554,10 +548,14 @@ class FindingFacts:
         files: set[str] = set().union(*(self.kernel.places.files_of(pc) for pc in calls))
         return any(Path(file).name == _MEMCPY_ASYNC for file in files)
 
-    def mask(self) -> str:
-        return f"{self.raw.size:#010x}"
-
     # ---- what the machine says ----
 
     def machine_text(self) -> str:
         return self.raw.text.decode(errors="replace")
+
+
+def elements_of(name: str, count: int) -> Sentence:
+    """Return what an array of one axis holds."""
+    if count == 1:
+        return Phrase.ONE_ELEMENT(name=name)
+    return Phrase.ELEMENTS(name=name, count=count, last=count - 1)

@@ -7,47 +7,20 @@ from __future__ import annotations
 import html
 import re
 import textwrap
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from helpers.tables import LINE
 
+from .words import Cause, Event, Need, Row, Sentence
+
 LONGEST_TEXT, MOST_SOURCE_LINES = 2_000, 50  # of a finding that comes from a file
-# How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
-SHARED_LEFTOVERS = "Shared memory holds leftovers"
-LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
-_SAME = "The same holds for"
-# How the message ends about a read that no barrier can mend.
-NEVER_SET = "which no thread of the block ever sets"
-# How the causes of races for one element begin, where a barrier cannot help.
-CONTENDED, UPDATED = "Several threads access", "Several threads update"
-# How the cause begins of a pointer that outlives a variable.
-ENDED_BLOCK = "A variable ends with its block { }"
-# How the cause of an index begins that has wrapped.
-OVERFLOWN = "An int ends at 2,147,483,647, and a larger number becomes another one unseen"
-# How the cause of a fault between two `extern __shared__` arrays begins.
-ONE_ADDRESS = "All extern __shared__ arrays start at the same address"
-# What the cause says of two pointers that a launch gives the same array.
-ONE_MEMORY = "are the same memory in this launch"
-# How the cause begins of a race between blocks.
-ANY_ORDER = "Blocks run in any order"
-# What the cause says of a loop that waits for another thread by a plain load.
-PLAIN_WAIT = "which is not volatile: the compiler may load it once"
-# How the message ends about an access and an asynchronous copy in one interval between barriers.
-OVERTAKING = "fills at the same time: no barrier is between the two"
-_MISSING = "is missing between the"
-_MOST_PAIRS = 8  # of lines that a race names beside its own
-_INDEXED = re.compile(r"\b([A-Za-z_]\w*)\s*\[").findall  # names of arrays with an index
-_STORED = re.compile(
-    r"\b([A-Za-z_]\w*)\s*\[[^=]*\]\s*(?:[-+*/%|&^]|<<|>>)?=(?!=)"
-).findall  # names of arrays to which a line stores
-_FUNCTION = re.compile(r"\b__(?:global|device)__\b").search
-_INDEX = re.compile(r"\[([^][]*)\]").findall
-_NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*").findall  # but for members, as in threadIdx.x
-_ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%|&^]|<<|>>)?=(?!=)\s*([^;]*)").findall
-_INNER = re.compile(r"\[([^][]*\[[^][]*\][^][]*)\]").findall  # indices with arrays in them
-_BRANCH = re.compile(r"\bif\b|\?").search
+# What a file has of a finding, beside its source lines and values.
+_STORED = (
+    "kind", "message", "file", "line", "thread", "block", "array", "index", "severity", "cause",
+    "other_line", "count",
+)
 _NO_BREAK = "\x1f"  # stands for a space at which a line must not be broken
 
 
@@ -57,19 +30,19 @@ class Finding:
 
     kind: "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "shuffle", "mask",
     "overlap", "assert", "unwritten", "resources", "leak", "unsynchronised", "wrong-device", "wrong-
-    thread", "fault" or "runaway"; severity: "error" or "warning"; message: one sentence that says
-    what happened; cause: one sentence on the usual cause; line: of `file`, 0 if unknown; thread,
+    thread", "fault" or "runaway"; event: what happened; line: of `file`, 0 if unknown; thread,
     block: (x, y, z); array, index: the element that the thread accessed (index: an int, or one int
-    for each axis; None if there is no element); other_line: the line of the access or barrier that
-    collides with this one; other_thread: whose it is, of the same block, None if that is not
-    known; count: how often the same instruction had this fault; missed_barriers:
-    the lines of the barriers between the accesses of a race that not all threads reach; values: by
-    which index the threads came to the element, a line for each: "reads N[-1]: i - 1 = -1, with
-    i = 0", if the launch was recorded (explain/finding_values.py).
+    for each axis; None if there is no element); severity: "error" or "warning"; causes: the usual
+    one, and what else it explains; other_line: the line of the access or barrier that collides
+    with this one; other_thread: whose it is, of the same block, None if that is not known; count:
+    how often the same instruction had this fault; missed_barriers: the lines of the barriers
+    between the accesses of a race that not all threads reach; values: by which index the threads
+    came to the element, a line for each: "reads N[-1]: i - 1 = -1, with i = 0", if the launch was
+    recorded (explain/finding_values.py).
     """
 
     kind: str
-    message: str
+    event: Sentence
     file: str
     line: int
     thread: tuple[int, int, int] = (0, 0, 0)
@@ -77,13 +50,33 @@ class Finding:
     array: str | None = None
     index: int | tuple[int, ...] | None = None
     severity: str = "error"
-    cause: str = ""
+    causes: tuple[Sentence, ...] = ()
     other_line: int | None = None
     count: int = 1
     source_lines: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
     missed_barriers: tuple[int, ...] = field(default=(), repr=False, compare=False)
     other_thread: tuple[int, int, int] | None = field(default=None, repr=False, compare=False)
     values: Sequence[str] = field(default=(), repr=False, compare=False)
+
+    @property
+    def message(self) -> str:
+        """One sentence that says what happened."""
+        return self.event.words(self)
+
+    @property
+    def cause(self) -> str:
+        """A few sentences on the usual cause, "" where none is known."""
+        return " ".join(one.words(self) for one in self.causes)
+
+    @property
+    def reason(self) -> Row | None:
+        """The row of the first cause, None if there is none."""
+        return self.causes[0].row if self.causes else None
+
+    @property
+    def need(self) -> Need | None:
+        """What the fault lacks, as the event or the cause says; None if it is one of its own."""
+        return self.event.row.need or (self.reason.need if self.reason else None)
 
     def __str__(self) -> str:
         cause = [fold(f"  {self.cause}", 2)] if self.cause else []
@@ -114,11 +107,13 @@ class Finding:
         return block_of_text(str(self), "#c0392b" if self.severity == "error" else "#b9770e")
 
     def to_dict(self) -> dict:
-        values = {**asdict(self), "source_lines": dict(self.source_lines)}
-        # Which serve to join the findings of a launch, and to explain one.
-        del values["missed_barriers"], values["other_thread"]
-        values["values"] = list(self.values)
-        return values
+        """Return what a file keeps of the finding: its words, and the name of its reason."""
+        return {
+            **{name: getattr(self, name) for name in _STORED},
+            "reason": self.reason.name if self.reason else None,
+            "source_lines": dict(self.source_lines),
+            "values": list(self.values),
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Finding:
@@ -127,14 +122,15 @@ class Finding:
         The values may come from anywhere: raises KeyError, TypeError and ValueError for others.
         """
         index, lines = data["index"], list(data["source_lines"].items())[:MOST_SOURCE_LINES]
-        known: dict[str, Any] = {
-            name: _text(data[name]) for name in ("kind", "message", "file", "severity", "cause")
-        }
+        reason = Cause[_text(data["reason"])] if data.get("reason") else Cause.WORDED
+        known: dict[str, Any] = {name: _text(data[name]) for name in ("kind", "file", "severity")}
         for name in ("thread", "block"):
             x, y, z = map(int, data[name])
             known[name] = x, y, z
         return cls(
             **known,
+            event=Sentence(Event.WORDED, told=_text(data["message"])),
+            causes=(Sentence(reason, told=_text(data["cause"])),) if data["cause"] else (),
             line=int(data["line"]),
             array=None if data["array"] is None else _text(data["array"]),
             index=tuple(map(int, index)) if isinstance(index, list | tuple) else _number(index),
@@ -185,7 +181,13 @@ def block_of_text(text: str, colour: str) -> str:
 
 
 def finding_of_launch(
-    kind: str, message: str, cause: str, kernel, line: int = 0, severity: str = "error", **more
+    kind: str,
+    event: Sentence,
+    cause: Sentence,
+    kernel,
+    line: int = 0,
+    severity: str = "error",
+    **more,
 ) -> Finding:
     """Return a finding about a whole launch. Its place is `line`, or else the line of the
     module.Kernel.
@@ -194,462 +196,6 @@ def finding_of_launch(
     source = compiled.source.splitlines()
     texts = {line: source[line - 1].strip()} if 0 < line <= len(source) else {}
     return Finding(
-        kind, message, compiled.file, line, severity=severity, cause=cause, source_lines=texts,
+        kind, event, compiled.file, line, severity=severity, causes=(cause,), source_lines=texts,
         **more,
     )
-
-
-def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Merge the findings of one fault. A line that the compiler unrolled has several instructions,
-    but the reader sees one line.
-    """
-    return tuple(_causes_first(_grouped(findings, _fault, _with_counts)))
-
-
-def _fault(finding: Finding) -> Hashable:
-    # Two lines that race are one fault, no matter which thread came first.
-    lines = finding.line, finding.other_line
-    places = frozenset(lines) if finding.kind == "race" else lines
-    variant = _is_overflow(finding), is_never_set(finding)
-    return finding.kind, finding.file, places, finding.array, variant
-
-
-def _is_overflow(finding: Finding) -> bool:
-    return finding.cause.startswith(OVERFLOWN)
-
-
-def is_never_set(finding: Finding) -> bool:
-    """Return whether a finding is about an element that no thread sets, early or late."""
-    return finding.message.endswith(NEVER_SET)
-
-
-def _causes_first(findings: list[Finding]) -> list[Finding]:
-    """Return the findings in the order in which to mend them, without consequences of others.
-
-    A load that comes too early may find what nothing has written: the race says what to mend,
-    unless no thread ever sets the element. That nobody waits for a copy to its end is told by those
-    that come too early.
-    """
-    racing = {
-        (f.file, line, f.array) for f in findings if f.kind == "race" for line in _lines_of(f)
-    }
-    met = {(f.file, f.other_line) for f in findings if f.kind == "race" and f.other_line}
-    masks = {(f.file, f.line) for f in findings if f.kind == "mask"}
-    read = {(f.file, f.line) for f in findings if f.kind == "shuffle"}
-    findings = [
-        replace(f, severity="error") if f.kind == "mask" and (f.file, f.line) in read else f
-        for f in findings
-    ]
-    kept = [
-        f
-        for f in findings
-        if not (f.kind == "race" and f.other_line is None and (f.file, f.line) in met)
-        and not (
-            f.kind == "uninitialised" and is_never_set(f) != ((f.file, f.line, f.array) in racing)
-        )
-        and not (f.kind == "shuffle" and (f.file, f.line) in masks)
-    ]
-    return sorted(kept, key=lambda f: (f.kind != "barrier", f.kind == "uninitialised"))
-
-
-def _is_of_copy(finding: Finding) -> bool:
-    """Return whether a finding is about a copy that may overtake readers."""
-    return finding.kind == "race" and OVERTAKING in finding.message
-
-
-def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return the findings of a launch, one for each cause.
-
-    A barrier that not all threads reach orders nothing, so that the accesses around it race, and a
-    thread that has gone stores nothing. One missing barrier has a race for each array around it.
-    A structure of which nothing is set is one variable, and one branch keeps lanes away from all
-    exchanges around it.
-    """
-    kept = _grouped(_behind_waits(list(findings)), _key_of_overlap, _first_overlap)
-    kept = _grouped(_joined_copies(kept), key_of_memory, lambda several: several[0])
-    kept = _behind_barriers(_behind_parting(kept))
-    kept = _grouped(kept, lambda f: (f.file, f.line) if _is_unset_share(f) else None, _with_others)
-    kept = _grouped(kept, _key_of_share, _with_other_lines)
-    kept = _grouped(kept, lambda f: f.file if _is_of_other_way(f) else None, _one_mask)
-    kept = _grouped(kept, _key_of_variable, _with_counts)
-    kept = _joined_races(_grouped(kept, _key_of_contention, _one_contention))
-    contended = {f.array for f in kept if f.cause.startswith((CONTENDED, UPDATED))}
-    # What no barrier can mend comes before other races of the array.
-    return tuple(sorted(kept, key=lambda f: _need(f) is not None and f.array in contended))
-
-
-def _grouped(
-    findings: Iterable[Finding],
-    key: Callable[[Finding], Hashable],
-    joined: Callable[[list[Finding]], Finding],
-) -> list[Finding]:
-    """Join the findings that have a key in common; those without a key (None) stay as they are."""
-    groups: dict[Hashable, list[Finding]] = {}
-    for k, finding in enumerate(findings):
-        own = key(finding)
-        groups.setdefault(k if own is None else (own,), []).append(finding)
-    return [joined(several) if len(several) > 1 else several[0] for several in groups.values()]
-
-
-def _with_counts(several: list[Finding]) -> Finding:
-    return replace(several[0], count=sum(finding.count for finding in several))
-
-
-def _key_of_share(finding: Finding) -> Hashable:
-    """Several lines may read one array that is not set, or of which a part is not. What a line
-    reads of several arrays is one finding before.
-    """
-    is_unset = finding.kind == "uninitialised" and finding.cause != LOCAL_LEFTOVERS
-    is_alone = is_unset and finding.array and _SAME not in finding.cause
-    return (finding.file, finding.array, finding.cause) if is_alone else None
-
-
-def _with_other_lines(several: list[Finding]) -> Finding:
-    """Return the first finding, which names the lines of the others."""
-    first, *others = several
-    lines = sorted({f.line for f in others} - {first.line})
-    if not lines:
-        return first
-    texts = ", ".join(map(str, lines))
-    what = "lines" if len(lines) > 1 else "line"
-    return replace(first, cause=f"{first.cause} {_SAME} {what} {texts}.")
-
-
-def _with_others(several: list[Finding]) -> Finding:
-    """Return the first finding, which names the arrays of the others."""
-    first, *others = several
-    names = dict.fromkeys(f.array for f in others if f.array and f.array != first.array)
-    if not names:
-        return first
-    return replace(first, cause=f"{first.cause} {_SAME} {', '.join(names)}.")
-
-
-def _is_of_other_way(finding: Finding) -> bool:
-    """Return whether a finding is about a mask that names lanes which took another way."""
-    return finding.kind == "mask" and "without this call" in finding.message
-
-
-def _one_mask(several: list[Finding]) -> Finding:
-    """The call in a branch of its own line, if there is one, is where the lanes part."""
-    first = next((f for f in several if _BRANCH(f.source_lines.get(f.line, ""))), several[0])
-    return _with_other_lines([first, *(f for f in several if f is not first)])
-
-
-def _joined_copies(findings: list[Finding]) -> list[Finding]:
-    """Leave out the races of a copy with the readers that it overtakes: one finding says that no
-    barrier is between them, whichever comes first.
-    """
-    copies = {(f.file, f.other_line, f.array) for f in findings if _is_of_copy(f)}
-    return [
-        f
-        for f in findings
-        if f.kind != "race"
-        or "asynchronous copy" in f.message
-        or not any((f.file, line, f.array) in copies for line in _lines_of(f))
-    ]
-
-
-def _behind_waits(findings: list[Finding]) -> list[Finding]:
-    """Leave out the races of values that a flag announces, if blocks wait for the flag by a plain
-    load: nothing can order them then.
-    """
-    waits = [f for f in findings if PLAIN_WAIT in f.cause]
-    if not waits:
-        return findings
-    return [f for f in findings if f in waits or not f.cause.startswith(ANY_ORDER)]
-
-
-def key_of_memory(finding: Finding) -> Hashable:
-    """Return what the races between two arguments of a launch that are the same memory have in
-    common, None for others.
-    """
-    return (finding.file, finding.cause) if ONE_MEMORY in finding.cause else None
-
-
-def _key_of_overlap(finding: Finding) -> Hashable:
-    """Findings about `extern __shared__` arrays at one address have one cause."""
-    return finding.file if finding.cause.startswith(ONE_ADDRESS) else None
-
-
-def _first_overlap(several: list[Finding]) -> Finding:
-    """The first read of a lost value says most, else the first race."""
-    return next((f for f in several if f.kind == "overlap"), several[0])
-
-
-def _behind_parting(findings: list[Finding]) -> list[Finding]:
-    """Leave out the barriers and masks that miss threads which have gone another way because of a
-    race: for one variable that a branch asks for, and that all threads would find equal without it.
-    The race's finding says what follows.
-    """
-    races = [f for f in findings if f.kind == "race" and _parts(f)]
-    missed = [f for f in findings if f.kind == "barrier" or _is_of_other_way(f)]
-    if not races or not any(f.kind == "barrier" for f in missed):
-        return findings
-    race = races[0]
-    missed = [f for f in missed if f.file == race.file]
-    barriers = [f for f in missed if f.kind == "barrier"]
-    if not barriers:
-        return findings
-    cause = (
-        f"{race.cause} Threads that find different values part, so that not all of them come to "
-        f"the barrier in line {barriers[0].line}."
-    )
-    joined = replace(race, cause=cause)
-    kept = [joined if f is race else f for f in findings]
-    return [joined, *(f for f in kept if f is not joined and f not in missed)]
-
-
-def _parts(race: Finding) -> bool:
-    """Return whether a line of a race decides a branch by a variable that is no array's element."""
-    name = race.array or ""
-    if not name or f" {name}[" in race.message:
-        return False
-    asked = re.compile(rf"\b(?:if|while|for)\b.*\b{re.escape(name)}\b|\b{re.escape(name)}\b[^;]*\?")
-    return any(asked.search(text) for text in race.source_lines.values())
-
-
-def _behind_barriers(findings: list[Finding]) -> list[Finding]:
-    """Leave out what follows from a barrier's fault. The barrier's finding is an error then, and
-    says what follows.
-    """
-    kept: list[Finding] = []
-    for finding in findings:
-        earlier = next((k for k, f in enumerate(kept) if f.kind == "barrier"), None)
-        if earlier is None:
-            kept.append(finding)
-            continue
-        barrier, what = kept[earlier], ""
-        lines = _lines_of(finding)
-        if finding.file != barrier.file:
-            pass
-        elif finding.kind == "race" and _is_around(finding, barrier):
-            what = f"lines {min(lines)} and {max(lines)} race for it"
-            if min(lines) == max(lines):
-                what = f"line {min(lines)} races with itself for it"
-        elif _is_unset_share(finding) and barrier.line < finding.line:
-            what = f"line {finding.line} reads what nothing has written"
-        elif finding.kind == "barrier" and _same_way(finding, barrier):
-            kept[earlier] = replace(barrier, count=barrier.count + finding.count)
-            continue
-        if not what:
-            kept.append(finding)
-        elif barrier.severity == "warning":
-            cause = f"{barrier.cause} It is an error here: {what}."
-            kept[earlier] = replace(barrier, cause=cause, severity="error")
-    return kept
-
-
-def _is_around(race: Finding, barrier: Finding) -> bool:
-    """Return whether the barrier stands between the accesses of a race that a barrier can mend."""
-    is_between = any(line in race.missed_barriers for line in _lines_of(barrier))
-    return is_between and _need(race) in ("a barrier", "a wait")
-
-
-def _is_unset_share(finding: Finding) -> bool:
-    return finding.kind == "uninitialised" and finding.cause.startswith(SHARED_LEFTOVERS)
-
-
-def _same_way(one: Finding, other: Finding) -> bool:
-    """Return whether two barriers wait for threads that have left by the same way."""
-    if not one.severity == other.severity == "warning":
-        return False
-    absent = [_absent_thread(f.message) for f in (one, other)]
-    is_same_thread = None not in absent and absent[0] == absent[1] and one.block == other.block
-    ways = ("never came", "has returned")
-    return is_same_thread or any(way in one.message and way in other.message for way in ways)
-
-
-def _absent_thread(message: str) -> str | None:
-    found = re.search(r"(thread \([\d, ]+\)) (?:can no longer reach|never came)", message)
-    return found[1] if found else None
-
-
-def _key_of_variable(finding: Finding) -> Hashable:
-    """The first finding about a local variable says where its value is missing, or where it has
-    ended.
-    """
-    is_unset = finding.kind == "uninitialised" and finding.cause == LOCAL_LEFTOVERS
-    is_local = is_unset or finding.cause.startswith(ENDED_BLOCK)
-    return (finding.file, finding.array) if is_local and finding.array else None
-
-
-def _key_of_contention(finding: Finding) -> Hashable:
-    """Who must not have an element must not have those of other arrays with its index either."""
-    is_about_one = finding.kind == "race" and finding.cause.startswith((CONTENDED, UPDATED))
-    index = _index_of(finding) if is_about_one else None
-    return (finding.file, index) if index else None
-
-
-def _one_contention(several: list[Finding]) -> Finding:
-    return _one_race(sorted(several, key=_order_of_contention))
-
-
-def _order_of_contention(finding: Finding) -> tuple[bool, bool, int]:
-    """An update comes first, best one in one line, since its advice names the atomic function."""
-    is_update = finding.cause.startswith(UPDATED)
-    return not is_update, is_update and _is_of_two_lines(finding), min(_lines_of(finding))
-
-
-def _is_of_two_lines(finding: Finding) -> bool:
-    return len(set(_lines_of(finding))) > 1
-
-
-def _index_of(finding: Finding) -> str | None:
-    """Return the text of the index in the lines of a finding, None if there is not exactly one."""
-    if finding.array is None:
-        return None
-    indexed = re.compile(rf"\b{re.escape(finding.array)}\s*\[([^][]*(?:\[[^][]*\][^][]*)*)\]")
-    texts = {text for line in finding.source_lines.values() for text in indexed.findall(line)}
-    return texts.pop() if len(texts) == 1 else None
-
-
-def _joined_races(findings: list[Finding]) -> list[Finding]:
-    """Join races that one barrier mends, or one wait for a copy.
-
-    A barrier mends a race if it stands between the two lines; a line that races with itself, in a
-    loop, needs one, too, and goes to the first race with this line. The steps of an exchange within
-    a warp are one cause. A barrier of the block mends what a barrier of a warp would, so that it is
-    the advice for all.
-    """
-    order = {id(finding): k for k, finding in enumerate(findings)}
-    groups: dict[tuple[str, str | None], list[list[Finding]]] = {}
-    others: list[tuple[int, Finding]] = []
-    # In the order in which their stretches of lines end, each race is mended by the last barrier so
-    # far, which stands right before the first of these ends, or it needs another one.
-    for finding in sorted(findings, key=lambda f: (not _is_of_two_lines(f), max(_lines_of(f)))):
-        need = _need(finding) if finding.kind == "race" else None
-        if need is None:
-            others.append((order[id(finding)], finding))
-            continue
-        known = groups.setdefault((finding.file, need), [])
-        low, high = min(_lines_of(finding)), max(_lines_of(finding))
-        if low < high:
-            fitting = known[-1:] if known and low < max(_lines_of(known[-1][0])) else []
-            fitting = fitting or [
-                group for group in known if any(_goes_on(one, finding) for one in group)
-            ]
-        else:
-            fitting = [group for group in known if any(low in _lines_of(f) for f in group)]
-        if fitting:
-            fitting[0].append(finding)
-        else:
-            known.append([finding])
-    joined = [
-        (min(order[id(f)] for f in group), _one_race(sorted(group, key=lambda f: order[id(f)])))
-        for several in groups.values()
-        for group in several
-    ]
-    return [finding for _, finding in sorted([*joined, *others], key=lambda one: one[0])]
-
-
-def _goes_on(one: Finding, other: Finding) -> bool:
-    """Return whether two races are steps of one exchange within a warp, which needs a barrier of
-    the warp behind each step.
-    """
-    in_warp = all("__syncwarp" in finding.cause for finding in (one, other))
-    return in_warp and one.array == other.array and max(_lines_of(one)) == min(_lines_of(other))
-
-
-def _need(finding: Finding) -> str | None:
-    """Return what a race lacks, None if it is a cause of its own."""
-    if "asynchronous copy" in finding.message:
-        return "a wait"
-    if finding.cause.startswith(ANY_ORDER):
-        return "a launch"
-    return "a barrier" if _MISSING in finding.cause else None
-
-
-def needs_barrier(finding: Finding) -> bool:
-    """Return whether the cause of a race advises a barrier of its block or warp."""
-    return (
-        finding.kind == "race" and _MISSING in finding.cause and "a __sync" in finding.cause
-    )
-
-
-def missing_between(line: int, other_line: int | None) -> str:
-    """Return where a barrier is missing that would order the two accesses of a race."""
-    if line == other_line:
-        return f"{_MISSING} load and the store, or between two turns of the loop"
-    return f"{_MISSING} two lines"
-
-
-def missing_barrier(line: int, other_line: int | None) -> str:
-    """Return the cause of a race that a barrier of the block orders."""
-    missing = missing_between(line, other_line)
-    return f"On a GPU either may come first: a __syncthreads() {missing}."
-
-
-def _one_race(group: list[Finding]) -> Finding:
-    of_block = [f for f in group if "__syncwarp" not in f.cause]
-    first = (of_block or group)[0]
-    if len(group) == 1:
-        return first
-    own = set(_lines_of(first))
-    pairs = dict.fromkeys(
-        (min(_lines_of(f)), max(_lines_of(f)), f.array)
-        for f in group
-        if f.array != first.array or not own.issuperset(_lines_of(f))
-    )
-    texts = [
-        f"lines {low} and {high} ({array})" if low != high else f"line {low} ({array})"
-        for low, high, array in list(pairs)[:_MOST_PAIRS]
-    ]
-    more = f" and {len(pairs) - _MOST_PAIRS} more" if len(pairs) > _MOST_PAIRS else ""
-    cause = f"{first.cause} {_SAME} {', '.join(texts)}{more}." if texts else ""
-    # The count stays that of the accesses that the message describes.
-    return replace(first, cause=cause or first.cause)
-
-
-def with_warnings(findings: Iterable[Finding], warnings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return findings of a launch and those of the compiler about lines that the launch has none
-    about of that kind. It drops the stores of a value that nothing has set: outputs without them
-    follow.
-    """
-    warnings = list(warnings)
-    known = [f for f in findings if not (warnings and f.kind == "unwritten" and not f.index)]
-    places = {(f.kind, f.file, f.line) for f in known}
-    return (*known, *(f for f in warnings if (f.kind, f.file, f.line) not in places))
-
-
-def origin_of(
-    fatal: Finding, findings: Iterable[Finding], source: Sequence[str] = ()
-) -> Finding | None:
-    """Return the finding whose consequence is the access that stopped the launch: about an index of
-    the same thread that has overflowed, about a value of the same line that nothing has set, or
-    that a division by zero gave, or about an array that the line reads, or that the variables of
-    its index come from. source: the lines of the file.
-    """
-    if fatal.kind not in ("out-of-bounds", "misaligned", "fault"):
-        return None
-    place, text = (fatal.file, fatal.line), fatal.source_lines.get(fatal.line, "")
-    behind = _names_behind(text, source[: fatal.line - 1])
-    behind |= {name for inner in _INNER(text) for name in _INDEXED(inner)}
-    for finding in findings:
-        is_value = finding.kind == "uninitialised" or "divides" in finding.message
-        is_same = (finding.thread, finding.block) == (fatal.thread, fatal.block)
-        is_here = (finding.file, finding.line) == place and finding != fatal
-        if is_here and (is_value or (_is_overflow(finding) and is_same)):
-            return finding
-        if finding.kind in ("race", "uninitialised") and finding.file == fatal.file:
-            stored = {name for line in finding.source_lines.values() for name in _STORED(line)}
-            if behind & {finding.array, *(stored if finding.array is not None else ())}:
-                return finding
-    return None
-
-
-def _names_behind(text: str, before: Sequence[str]) -> set[str]:
-    """Return the arrays and variables that the indices of a line come from, by the assignments in
-    the lines before it. A name that the line indexes itself is not among them.
-    """
-    names = {name for inside in _INDEX(text) for name in _NAMES(inside)} - set(_INDEXED(text))
-    for line in reversed(before):
-        if _FUNCTION(line):
-            break
-        for name, value in _ASSIGNED(line):
-            if name in names:
-                names |= set(_NAMES(value))
-    return names
-
-
-def _lines_of(finding: Finding) -> tuple[int, ...]:
-    return (finding.line, finding.other_line or finding.line)

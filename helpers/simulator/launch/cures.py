@@ -13,11 +13,12 @@ from dataclasses import replace
 from functools import cache
 
 from ..compile.toolchain import CompileFailed
-from ..findings.findings import Finding, missing_barrier, needs_barrier
+from ..findings.findings import Finding
+from ..findings.joins import fault_of, needs_barrier
+from ..findings.words import Cause, Need, Sentence
 from ..program.module import Kernel
 from ..ptx.waits import Barrier, with_barriers
 from .launch_limits import Extents
-from .rehearsal import fault_of
 
 _NEAR = 6  # lines before and after the accesses at which a wait is tried: a loop may begin there
 _MOST_RACES = 4
@@ -26,30 +27,33 @@ _MOST_RACES = 4
 # the findings, None if they are not known.
 Run = Callable[[Kernel, Extents], tuple[Finding, ...] | None]
 Waits = tuple[Barrier, ...]
+# By fault_of: the cause that does not help, and what to say in its place.
+Cures = Mapping[tuple, tuple[Sentence, Sentence]]
 
 
-def tried(kernel: Kernel, findings: Iterable[Finding], run: Run) -> dict[tuple, tuple[str, str]]:
-    """Return the causes of the races whose advice does not help, and what to say in their place, by
-    rehearsal.fault_of. kernel: the careful form, of whose run the findings are.
+def tried(kernel: Kernel, findings: Iterable[Finding], run: Run) -> Cures:
+    """Return the causes of the races whose advice does not help, and what to say in their place.
+
+    kernel: the careful form, of whose run the findings are.
     """
     findings = tuple(findings)
     trials, causes = _Trials(kernel, findings, run), {}
     for race in [one for one in findings if needs_barrier(one)][:_MOST_RACES]:
         if cause := trials.cause_of(race):
-            causes[fault_of(race)] = race.cause, cause
+            causes[fault_of(race)] = race.causes[0], cause
     return causes
 
 
-def as_tried(
-    findings: Iterable[Finding], causes: Mapping[tuple, tuple[str, str]]
-) -> tuple[Finding, ...]:
-    """Return findings with the causes that the trials have changed. causes: of `tried`."""
-    return tuple(
-        replace(one, cause=one.cause.replace(*causes[fault_of(one)]))
-        if fault_of(one) in causes
-        else one
-        for one in findings
-    )
+def as_tried(findings: Iterable[Finding], causes: Cures) -> tuple[Finding, ...]:
+    """Return findings with the causes that the trials have changed."""
+    return tuple(_as_tried(one, *causes.get(fault_of(one), (None, None))) for one in findings)
+
+
+def _as_tried(finding: Finding, cause: Sentence | None, better: Sentence | None) -> Finding:
+    if cause is None or better is None or cause not in finding.causes:
+        return finding
+    causes = (better if one == cause else one for one in finding.causes)
+    return replace(finding, causes=tuple(causes))
 
 
 class _Trials:
@@ -60,24 +64,17 @@ class _Trials:
         self._known = {fault_of(one) for one in findings}
         self._faults = cache(self._faults_with)
 
-    def cause_of(self, race: Finding) -> str:
-        """Return the cause of a race in place of the advice, "" where the advice helps, or where
+    def cause_of(self, race: Finding) -> Sentence | None:
+        """Return the cause of a race in place of the advice, None where the advice helps, or where
         there was no time to try it.
         """
-        is_of_warp = "__syncwarp" in race.cause
+        is_of_warp = race.need is Need.WARP_BARRIER
         if is_of_warp and self._is_ordered(race, is_of_warp=True) is not False:
-            return ""
+            return None
         is_ordered = self._is_ordered(race, is_of_warp=False)
         if is_ordered is None or (is_ordered and not is_of_warp):
-            return ""
-        if is_ordered:
-            return missing_barrier(race.line, race.other_line)
-        return (
-            f"No single __syncthreads() was found that mends this, before line {race.line} or a "
-            "line near it: the race stays, or threads miss the barrier. Keep out the threads that "
-            "have nothing to do here; or let all threads load, meet, and then store; or store to "
-            "another array."
-        )
+            return None
+        return Cause.NO_BARRIER() if is_ordered else Cause.NO_WAIT_FOUND()
 
     def _is_ordered(self, race: Finding, is_of_warp: bool) -> bool | None:
         """Return whether a wait near the accesses mends the race, None if that is not known."""

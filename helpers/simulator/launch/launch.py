@@ -29,7 +29,8 @@ import numpy as np
 from ..findings.byte_counts import with_byte_count
 from ..findings.describe import Scene, describe_finding, describe_unwritten, missed_barriers
 from ..findings.finding_facts import Kind
-from ..findings.findings import Finding, merge_findings, one_a_cause, origin_of, with_warnings
+from ..findings.findings import Finding
+from ..findings.joins import fault_of, merge_findings, one_a_cause, origin_of, with_warnings
 from ..findings.race_facts import without_consequences, without_idle_races
 from ..machine import arrays, memory
 from ..machine.architecture import HEAP_BYTES
@@ -616,12 +617,12 @@ def _without_equal_stores(
     again = _run_carefully(one, careful, (*observe, "changes"), deadline, blocks, turns)
     if again is None or not again.report.completed:
         return rehearsed
-    racing = {rehearsal.fault_of(f) for f in again.report.findings}
+    racing = {fault_of(f) for f in again.report.findings}
     kept = tuple(
         f
         for f in found
         if f.kind != "race"
-        or rehearsal.fault_of(f) in racing
+        or fault_of(f) in racing
         or not _has_different_values(one, f.array)
     )
     return replace(rehearsed, report=replace(rehearsed.report, findings=kept))
@@ -645,7 +646,7 @@ def _has_different_values(one: _Launch, name: str | None) -> bool:
 
 def _tried_cures(
     one: _Launch, observe: Sequence[str], rehearsed: _Rehearsal | None
-) -> dict[tuple, tuple[str, str]]:
+) -> cures.Cures:
     """Return other causes for the races of a rehearsal whose advice does not help. The block of a
     race runs again, and the last one, in which threads may have left.
     """

@@ -9,6 +9,7 @@ from typing import Any
 from helpers.quantities import quantity
 
 from ..findings.findings import finding_of_launch
+from ..findings.words import Cause, Event, Sentence
 from ..machine.architecture import (
     MAX_BLOCK,
     MAX_GRID,
@@ -63,39 +64,28 @@ def require_launchable(kernel: Kernel, grid: Extents, block: Extents, shared: in
     Raises TypeError and ValueError for a `shared` that is no number of bytes.
     """
     whole_number(shared, "shared", "give the bytes of dynamic shared memory, 0 or more", least=0)
+    name = kernel.name
     for what, shape, limits in (("block", block, MAX_BLOCK), ("grid", grid, MAX_GRID)):
         if any(not 1 <= extent <= limit for extent, limit in zip(shape, limits, strict=True)):
-            raise _refusal(
-                kernel,
-                f"{what}={shape} for {kernel.name}: each extent must be at least 1 and at most "
-                f"{limits}",
-            )
+            event = Event.WRONG_EXTENT(kernel=name, what=what, shape=shape, limits=limits)
+            raise _refusal(kernel, event)
     threads = block[0] * block[1] * block[2]
     if threads > MAX_THREADS_PER_BLOCK:
-        raise _refusal(
-            kernel,
-            f"block={block} for {kernel.name} has {quantity(threads, 'thread')}, "
-            f"{MAX_THREADS_PER_BLOCK:,} at most",
-        )
+        most = MAX_THREADS_PER_BLOCK
+        event = Event.MANY_THREADS(kernel=name, block_shape=block, threads=threads, most=most)
+        raise _refusal(kernel, event)
     exact = kernel.program.exact_block
     if exact and (*exact, 1, 1)[:3] != block:
-        raise _refusal(
-            kernel,
-            f"block={block} for {kernel.name}, which is compiled for blocks of {exact} "
-            "(__block_size__)",
-        )
+        event = Event.OTHER_BLOCK_SIZE(kernel=name, block_shape=block, exact=exact)
+        raise _refusal(kernel, event)
     if kernel.max_threads and threads > kernel.max_threads:
-        raise _refusal(
-            kernel,
-            f"block={block} for {kernel.name} has {quantity(threads, 'thread')}, "
-            f"{kernel.max_threads:,} at most by its __launch_bounds__",
-        )
+        most = kernel.max_threads
+        event = Event.BEYOND_BOUNDS(kernel=name, block_shape=block, threads=threads, most=most)
+        raise _refusal(kernel, event)
     if shared + kernel.static_shared > MAX_SHARED:
-        raise _refusal(
-            kernel,
-            f"{kernel.name} needs {quantity(shared, 'byte')} of dynamic and "
-            f"{kernel.static_shared:,} of static shared memory, {MAX_SHARED:,} at most",
-        )
+        static = kernel.static_shared
+        event = Event.MUCH_SHARED(kernel=name, dynamic=shared, static=static, most=MAX_SHARED)
+        raise _refusal(kernel, event)
     _refuse_too_many_registers(kernel, block, threads)
 
 
@@ -108,18 +98,16 @@ def _refuse_too_many_registers(kernel: Kernel, block: Extents, threads: int) -> 
     registers = -(-needed // REGISTER_UNIT) * REGISTER_UNIT
     if registers > room:
         most = REGISTERS // (registers * WARP_SIZE) * WARP_SIZE
-        raise _refusal(
-            kernel,
-            f"block={block} for {kernel.name} has {quantity(threads, 'thread')} of "
-            f"{quantity(needed, 'register')} each: "
-            f"a block has {REGISTERS:,} registers, enough for {quantity(most, 'thread')}; "
-            f"__launch_bounds__({threads}) makes the compiler use fewer",
+        event = Event.MANY_REGISTERS(
+            kernel=kernel.name,
+            block_shape=block,
+            threads=threads,
+            needed=needed,
+            registers=REGISTERS,
+            most=most,
         )
+        raise _refusal(kernel, event)
 
 
-def _refusal(kernel: Kernel, message: str) -> LaunchRefused:
-    cause = (
-        "A GPU refuses the launch before the first thread runs, and the output array keeps its old "
-        "values."
-    )
-    return LaunchRefused(finding_of_launch("resources", message, cause, kernel))
+def _refusal(kernel: Kernel, event: Sentence) -> LaunchRefused:
+    return LaunchRefused(finding_of_launch("resources", event, Cause.REFUSED(), kernel))

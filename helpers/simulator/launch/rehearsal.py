@@ -19,7 +19,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..findings.findings import Finding, is_never_set, merge_findings
+from ..findings.findings import Finding
+from ..findings.joins import fault_of, merge_findings
 from .launch_limits import Extents
 
 # Kinds of findings that an access of the optimiser's own can have, or a division: it divides to
@@ -103,9 +104,3 @@ def _is_elsewhere(race: Finding, fatal: Finding) -> bool:
     """Return whether a race at the line of the fatal finding is about another array."""
     lines = race.line, race.other_line
     return race.file == fatal.file and fatal.line in lines and race.array != fatal.array
-
-
-def fault_of(finding: Finding) -> tuple:
-    """Return what the findings of one fault have in common, whichever thread was the first."""
-    lines = frozenset((finding.line, finding.other_line))
-    return finding.kind, finding.file, lines, finding.array, is_never_set(finding)

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from ..compile import compiler
 from ..findings.findings import Finding, finding_of_launch
+from ..findings.words import Cause, Event
 from ..program.module import Kernel
 from ..ptx.roots import Roots
 from ..ptx.syntax import Address, Statement, Variable
@@ -23,12 +24,9 @@ _UNSET, _NO_RETURN, _DEAD_LOCAL = "549", "940", "1056"
 _RESULT = "st.param.b64"  # of a function's value, if it is an address
 _HEAD = re.compile(r"\b__(?:device|global|host)__\b")
 _CAUSES = {
-    _UNSET: "A variable holds leftovers until it is set: give it a value where it is declared.",
-    _NO_RETURN: "Its caller gets leftovers: every way through the function needs a return.",
-    _DEAD_LOCAL: (
-        "A variable ends with its function, and its memory is used for others: declare it in the "
-        "caller, and hand in its address."
-    ),
+    _UNSET: Cause.VARIABLE_LEFTOVERS,
+    _NO_RETURN: Cause.CALLER_GETS_LEFTOVERS,
+    _DEAD_LOCAL: Cause.ENDED_FUNCTION,
 }
 _NAME = re.compile(r'"(\w+)[^"]*"')
 
@@ -46,8 +44,8 @@ def warned(kernel: Kernel) -> tuple[Finding, ...]:
     lines = _lines(kernel)
     findings = [
         finding_of_launch(
-            "out-of-bounds", "the address of a local variable leaves its function",
-            _CAUSES[_DEAD_LOCAL], kernel, line, severity="warning",
+            "out-of-bounds", Event.RETURNED_LOCAL(), Cause.ENDED_FUNCTION(), kernel, line,
+            severity="warning",
         )
         for line in dead
         if line in lines and all(int(one["line"]) != line for one in said)
@@ -59,10 +57,8 @@ def warned(kernel: Kernel) -> tuple[Finding, ...]:
         if lines.isdisjoint(range(first, line + 1)):
             continue  # another kernel has it
         kind = "out-of-bounds" if number == _DEAD_LOCAL else "uninitialised"
-        text = one["text"].replace('"', "")
-        findings.append(
-            finding_of_launch(kind, text, _CAUSES[number], kernel, line, severity="warning")
-        )
+        event, cause = Event.WORDED(words=one["text"].replace('"', "")), _CAUSES[number]()
+        findings.append(finding_of_launch(kind, event, cause, kernel, line, severity="warning"))
     return tuple(findings)
 
 

@@ -180,6 +180,10 @@ void count_atomic(Worker& w, const Warp& warp, const Instruction& i, std::int32_
                      of_halves ? &halves : nullptr, idle, keeps ? &offers : nullptr);
 }
 
+bool is_whole(const Instruction& i) {
+    return i.type != NO_TYPE && (i.type < F16 || i.type > E5M2X2);
+}
+
 // An update of global memory while other workers run blocks, too. Whole numbers give the same sum,
 // smallest or largest number and bits in any order, if no thread reads a value in between. So the
 // launch needs only one kind of update for each array. Whatever else there is, one worker runs,
@@ -188,10 +192,9 @@ void count_atomic(Worker& w, const Warp& warp, const Instruction& i, std::int32_
 // before the launch.
 bool update_together(Worker& w, const Warp& warp, const Instruction& i, int operation, int lane,
                      std::uint64_t address) {
-    const bool is_whole = i.type != NO_TYPE && (i.type < F16 || i.type > E5M2X2);
     const bool fits = (i.bytes == 4 || i.bytes == 8) && i.elements == 1;
     Region* const region = memory.find(address);
-    if (operation > ATOMIC_XOR || !is_whole || !fits || !(i.flags & RESULT_UNUSED) ||
+    if (operation > ATOMIC_XOR || !is_whole(i) || !fits || !(i.flags & RESULT_UNUSED) ||
         (i.flags & (ACQUIRE | RELEASE)) || region == nullptr)
         return w.give_up(), false;
     const std::uint32_t kind = 1u << 24 | static_cast<std::uint32_t>(operation) << 16 |
@@ -216,12 +219,33 @@ bool update_together(Worker& w, const Warp& warp, const Instruction& i, int oper
     return true;
 }
 
+// The common update: each lane adds to a whole number of 4 or 8 bytes.
+template <class T>
+void add_by_lane(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes,
+                 const std::uint64_t* addresses) {
+    const std::int32_t to = warp.operand(i, 1);
+    const T* operands = &warp.at<T>(warp.operand(i, 2))[0];
+    T added = 0;
+    for_lanes(lanes, [&](int lane) {
+        const T operand = operands[lane];
+        T old;
+        std::memcpy(&old, reinterpret_cast<const void*>(addresses[lane]), sizeof old);
+        const T fresh = old + operand;
+        std::memcpy(reinterpret_cast<void*>(addresses[lane]), &fresh, sizeof fresh);
+        if (to >= 0) warp.at<T>(to)[lane] = old;
+        added |= operand;
+    });
+    w.has_changed |= added != 0;
+    warp.yielding |= to >= 0 && added == 0;
+}
+
 // Orders a lane with the other threads that update the variable. A lock is taken by a
 // compare-and-swap or an exchange that changes the variable; one that acquires is a fence, too.
 void order_update(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, int operation,
                   int lane, std::uint64_t address, std::uint64_t old, std::uint64_t fresh) {
     const Toucher32 me(w, warp, lane, pc);
-    w.order.atomic(address, me, warp.fence[lane], warp.after[lane], fresh);
+    const bool changes = old != fresh || i.bytes == 16;
+    w.order.atomic(address, me, warp.fence[lane], warp.after[lane], fresh, changes);
     if ((operation != ATOMIC_CAS && operation != ATOMIC_EXCH) || old == fresh ||
         (i.flags & ACQUIRE))
         return;
@@ -272,6 +296,11 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
         count_atomic(w, warp, i, pc, lanes, addresses, size, operation);
     if (i.flags & (ACQUIRE | RELEASE))
         w.order.used = true;    // cuda::atomic with an order of its own is a fence and an atomic
+    if (operation == ATOMIC_ADD && i.elements == 1 && is_whole(i) && !w.order.used &&
+        !w.one_of_many) {
+        if (i.bytes == 4) return add_by_lane<std::uint32_t>(w, warp, i, lanes, addresses), true;
+        if (i.bytes == 8) return add_by_lane<std::uint64_t>(w, warp, i, lanes, addresses), true;
+    }
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         const std::uint64_t address = addresses[lane];
@@ -309,8 +338,12 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
             if (k == 0 && w.order.used)
                 order_update(w, warp, i, pc, operation, lane, address, old, fresh);
             if (to >= 0) set_slot(warp, to, i.bytes, lane, old);
-            // The thread may wait for a lock whose owner has not had its turn.
-            if ((swaps && fresh == old) || operation == ATOMIC_EXCH) warp.yielding = true;
+            // The thread may wait for a lock whose owner has not had its turn, or look at a flag.
+            const bool looks = to >= 0 && operand == 0 && fresh == old &&
+                               (operation == ATOMIC_OR || operation == ATOMIC_XOR ||
+                                operation == ATOMIC_ADD);
+            if ((swaps && fresh == old) || operation == ATOMIC_EXCH || looks)
+                warp.yielding = true;
         }
     }
     return true;

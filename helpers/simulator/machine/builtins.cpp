@@ -198,7 +198,7 @@ bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& 
         for (Recent& recent : w.recent) recent = {};
         return true;
     }
-    w.fault(warp, lane, pc, FAULT,
+    w.fault(warp, lane, pc, WRONG_FREE,
             heap.was_freed(address) ? "frees memory that has been freed before"
                   : "frees an address that malloc and new did not give");
     return false;

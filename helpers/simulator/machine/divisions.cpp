@@ -24,8 +24,7 @@ bool run_division(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc,
                                            : zeros<std::uint32_t>(warp, i, lanes);
     for_lanes(found, [&](int lane) {
         Finding finding;
-        finding.kind = FAULT;
-        std::strcpy(finding.text, "divides a whole number by zero");
+        finding.kind = DIVISION;
         finding.here = w.place(warp, lane, pc, LOAD);
         w.findings.add(finding);
     });

@@ -39,7 +39,12 @@ enum Kind : std::uint32_t {
     DEAD_LOCAL = 30,
     INDEX_OVERFLOW = 31,
     NEVER_SET = 32,
-    INT_SUM = 33
+    INT_SUM = 33,
+    DIVISION = 34,
+    PARTIAL_WARP = 35,
+    WRONG_FREE = 36,
+    LOST_MBARRIER = 37,
+    ENDLESS_MBARRIER = 38
 };
 enum Access : std::uint32_t { LOAD = 0, STORE = 1, ATOMIC = 2 };
 
@@ -61,7 +66,8 @@ struct Finding {
     std::uint64_t size = 0;    // bytes accessed; a mask (warp operations)
     std::uint64_t count = 1;    // how often the fault happened
     Place here, other;
-    char text[128] = {0};    // the expression (ASSERTION), the event (FAULT, WILD_CALL), or that
+    char text[128] = {0};    // the expression (ASSERTION), the event (FAULT, WRONG_FREE, WILD_CALL,
+                             // LOST_MBARRIER, ENDLESS_MBARRIER), or that
                              // both threads are of one warp whenever it happens (RACE)
 
     bool is_in_one_warp() const {

@@ -371,8 +371,9 @@ void order_by_flag(Worker& w, Warp& warp, const Instruction& i, std::uint32_t la
                 warp.clock[lane];
         }
         w.order.atomic(addresses[lane], Toucher32(w, warp, lane, pc), warp.fence[lane],
-                       warp.after[lane], is_store ? slot_value(warp, warp.operand(i, 1), i.bytes, lane)
-                                : no_value);
+                       warp.after[lane],
+                       is_store ? slot_value(warp, warp.operand(i, 1), i.bytes, lane) : no_value,
+                       is_store);
     }
 }
 

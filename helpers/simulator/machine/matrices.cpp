@@ -24,9 +24,8 @@ bool refuse(Worker& w, Warp& warp, int lane, int32_t pc, const char* text) {
 }
 bool all_lanes_take_part(Worker& w, Warp& warp, uint32_t lanes, int32_t pc) {
     if (lanes == ALL_LANES) return true;
-    const char* text =
-        "executes an instruction of the whole warp (matrices) without all of its 32 lanes";
-    return refuse(w, warp, __builtin_ctz(lanes), pc, text);
+    w.fault(warp, __builtin_ctz(lanes), pc, PARTIAL_WARP);
+    return false;
 }
 template <class T> T read(uint64_t address) {
     T value;

@@ -30,8 +30,8 @@ uint64_t state_of(const Worker& w, uint64_t address, const Mbarrier& barrier) {
            uint64_t(name_of(w, address)) << 20 | barrier.pending;
 }
 
-bool refuse(Worker& w, Warp& warp, int lane, int32_t pc, const char* text) {
-    w.fault(warp, lane, pc, FAULT, text);
+bool refuse(Worker& w, Warp& warp, int lane, int32_t pc, const char* text, Kind kind = FAULT) {
+    w.fault(warp, lane, pc, kind, text);
     return false;
 }
 
@@ -84,11 +84,13 @@ bool invalidate(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_
         for (const BulkCopy& copy : w.async.bulk)
             if (copy.to_shared && copy.barrier == address)
                 return refuse(w, warp, lane, pc,
-                              "ends an mbarrier that a bulk copy on its way still needs");
+                              "ends an mbarrier that a bulk copy on its way still needs",
+                              LOST_MBARRIER);
         for (const DeferredArrival& one : w.async.deferred)
             if (one.barrier == address)
                 return refuse(w, warp, lane, pc,
-                              "ends an mbarrier at which a cp.async on its way still arrives");
+                              "ends an mbarrier at which a cp.async on its way still arrives",
+                              LOST_MBARRIER);
         w.async.barriers.erase(address);
         w.async.former.push_back(address);
     }
@@ -218,7 +220,7 @@ void report_endless_wait(Worker& w, const Mbarrier& here) {
             text, sizeof text,
             "waits without end at an mbarrier: %u of %u arrivals and %lld bytes are missing",
             barrier.pending, barrier.count, static_cast<long long>(barrier.bytes));
-    w.fault(warp, lane, pc, FAULT, text);
+    w.fault(warp, lane, pc, ENDLESS_MBARRIER, text);
 }
 
 // result, address, state or parity [, the longest time to wait]

@@ -14,6 +14,8 @@ import sys
 from ctypes import c_char, c_size_t, c_uint32, c_uint64
 from types import FrameType
 
+import numpy as np
+
 from helpers.quantities import quantity
 
 from .faults import MemoryFault, OutOfMemory
@@ -32,7 +34,7 @@ _freed: dict[int, tuple[int, str, int]] = {}
 _places: dict[int, int] = {}
 # By the machine's number of an array:
 _rows: dict[int, tuple[int, int]] = {}  # bytes of a row, and between the starts of two rows
-_fillings: dict[int, str] = {}  # the dtype of the host array that all of it was copied from
+_fillings: dict[int, np.dtype] = {}  # the dtype of the host array that all of it was copied from
 _requested: dict[int, int] = {}  # the bytes that the program has asked for
 _parted: set[int] = set()  # of which the program has taken a part as an array of its own
 _used_on: dict[int, int] = {}  # bytes on each device but 0
@@ -122,7 +124,7 @@ def rows_of(address: int) -> tuple[int, int] | None:
     return _rows.get(entry[2]) if entry is not None else None
 
 
-def set_filling(address: int, nbytes: int, dtype: str | None) -> None:
+def set_filling(address: int, nbytes: int, dtype: np.dtype | None) -> None:
     """Record that the `nbytes` from `address` on were copied from a host array of this dtype, or
     that a kernel may have changed them (None). Only the copy of a whole array is kept.
     """
@@ -137,7 +139,7 @@ def set_filling(address: int, nbytes: int, dtype: str | None) -> None:
             _fillings.pop(entry[2], None)
 
 
-def filling_of(address: int) -> str | None:
+def filling_of(address: int) -> np.dtype | None:
     """Return the dtype of the host array that an array was copied from, None if it is not known."""
     entry = region(address) if _fillings else None
     return _fillings.get(entry[2]) if entry is not None and entry[0] == address else None

@@ -43,11 +43,14 @@ public:
     void begin_block() { acquired_.clear(); }
 
     // A thread that has passed `fence` updates the variable at `address`. restored: the value that
-    // it leaves there, so that it may give back a lock.
+    // it leaves there, so that it may give back a lock. changes: it leaves another value than it
+    // has found. Otherwise it tells nobody anything, as a thread that looks at a flag again and
+    // again.
     void atomic(std::uintptr_t address, const Toucher& me, const Fence& fence,
-                const LaneClocks& after, std::uint64_t restored) {
+                const LaneClocks& after, std::uint64_t restored, bool changes) {
         Channel& channel = channels_[address];
-        acquire(address, channel, me);
+        acquire(address, channel, me, changes);
+        if (!changes) return;
         channel.updates += 1;
         if (fence.clock == 0 && fence.block_clock == 0) return;
         Release release{channel.updates, me.thread(), fence.clock, me.turn, false, Held(), after};
@@ -157,12 +160,16 @@ private:
     std::unordered_map<std::uintptr_t, Channel> channels_;
     std::vector<Acquire> acquired_;    // by this block
 
-    void acquire(std::uintptr_t address, const Channel& channel, const Toucher& me) {
-        for (Acquire& known : acquired_)
-            if (known.address == address && known.thread == me.thread() && known.when == me.when) {
+    void acquire(std::uintptr_t address, const Channel& channel, const Toucher& me, bool changes) {
+        for (Acquire& known : acquired_) {
+            if (known.address != address || known.thread != me.thread()) continue;
+            if (known.when == me.when) {
                 known.updates = channel.updates;
                 return;
             }
+            const bool is_news = known.updates != channel.updates || known.held.since != 0;
+            if (!changes && !is_news) return;
+        }
         acquired_.push_back({address, &channel, channel.updates, me.thread(), me.when, Held()});
     }
     const Acquire* last_taken(std::uintptr_t address, const Toucher& me) const {

@@ -234,8 +234,10 @@ inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, in
                           !is_same_warp(cell->write_who, me)
                     : equal && !(cell->write_flags & Races::MANY_THREADS);
             if (UNLIKELY(is_second)) w.equal_before[cell] = Races::last_write(*cell);
-            bool covers =
-                access == ATOMIC && UNLIKELY(Races::covers_plain_write(*cell, me, oldest));
+            // What only this block can reach, and a barrier has ordered, races with no atomic.
+            const bool is_over = region.is_shared() && cell->write_when < me.turn;
+            bool covers = access == ATOMIC && !is_over &&
+                          UNLIKELY(Races::covers_plain_write(*cell, me, oldest));
             if (covers) w.plain_before[cell] = Races::last_write(*cell);
             Races::remember_write(*cell, access == ATOMIC, me, oldest, equal);
             if (covers) cell->write_flags |= Races::PLAIN_BEFORE;

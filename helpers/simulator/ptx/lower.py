@@ -4,8 +4,6 @@ registers in place of slots.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from .contraction import contracted
 from .opcodes import (
     CONST_SPACE,
@@ -33,14 +31,6 @@ from .values import Values, slot_width
 from .yields import yielding_loops
 
 __all__ = ["Code", "Context", "Lowering"]
-
-# The results of these need other slots than their sources: lanes read each other's values.
-_ACROSS_LANES = frozenset(
-    ("shfl", "vote", "match", "redux", "elect", "activemask", "mma", "wmma", "movmatrix")
-)
-_NO_OPERANDS = frozenset(
-    ("prefetch", "prefetchu", "discard", "applypriority", "griddepcontrol", "pmevent", "membar")
-)
 
 
 class Lowering(Values):
@@ -109,8 +99,7 @@ class Lowering(Values):
 
     def lower(self, statement: Statement) -> None:
         opcode = describe(statement.opcode)
-        method = _METHODS.get(opcode.root, Lowering.plain)
-        method(self, statement, opcode)
+        getattr(self, opcode.row.lowering)(statement, opcode)
         while self.after:
             self.convert(*self.after.pop())
 
@@ -136,7 +125,7 @@ class Lowering(Values):
             operands, skip = operands[1:], 1
         else:
             skip = 0
-        apart = len(results) > 1 or opcode.root in _ACROSS_LANES or not types[0]
+        apart = len(results) > 1 or opcode.row.across or not types[0]
         template = self.template(opcode, 0, len(results), apart)
         if len(results) == 1 and all(types) and statement.opcode not in self.context.plain:
             widths = tuple(slot_width(types[min(index, len(types) - 1)]) for index in range(8))
@@ -388,18 +377,3 @@ def _group(operands: list[Operand]) -> tuple[Operand, ...]:
         return ()
     del operands[0]
     return first.members
-
-
-_METHODS: dict[str, Callable[[Lowering, Statement, Opcode], None]] = {
-    "ld": Lowering.load, "ldu": Lowering.load, "st": Lowering.store, "atom": Lowering.atomic,
-    "red": Lowering.atomic,
-    "mov": Lowering.move, "cvta": Lowering.to_space, "isspacep": Lowering.is_space,
-    "bar": Lowering.barrier,
-    "barrier": Lowering.barrier, "shfl": Lowering.with_gaps, "vote": Lowering.with_gaps,
-    "match": Lowering.with_gaps,
-    "elect": Lowering.with_gaps, "cp": Lowering.asynchronous, "bra": Lowering.branch,
-    "brx": Lowering.branch_by_index,
-    "call": Lowering.call, "ret": Lowering.end, "exit": Lowering.end, "trap": Lowering.end,
-    "createpolicy": Lowering.policy, "row": Lowering.check_row,
-    **{root: Lowering.bare for root in _NO_OPERANDS},
-}

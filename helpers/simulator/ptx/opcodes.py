@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from .syntax import TYPE_BYTES
+from .instructions import WIDTHS, Instruction, instruction
 
 GENERIC, GLOBAL_SPACE, SHARED_SPACE, LOCAL_SPACE, CONST_SPACE, PARAM_SPACE = range(6)
 SPACES = {
@@ -30,9 +30,6 @@ TYPES = {
          "u16x2", "s16x2"),
         1,
     )
-}
-WIDTHS = TYPE_BYTES | {
-    "e4m3": 1, "e5m2": 1, "e4m3x2": 2, "e5m2x2": 2, "u16x2": 4, "s16x2": 4, "tf32": 4,
 }
 
 ROUND_INTEGER, FTZ, SATURATE, APPROXIMATE, FULL_RANGE, RELU, SATFINITE = (
@@ -65,28 +62,6 @@ _FLAGS = {
 _CACHES = frozenset(("ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc"))
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 
-# Types of the operands, results first; the last one stands for all that follow. t and f: the
-# opcode's last and first type; w: t of twice the width; u: u32; p: a predicate; x: whatever the
-# register is, and a constant is u32.
-_SIGNATURES = {
-    "set": "fttp", "slct": "ffft", "selp": "tttp", "bfe": "ttuu", "bfi": "tttuu", "bfind": "ut",
-    "popc": "ut", "clz": "ut", "shl": "ttu", "shr": "ttu", "shf": "tttu", "testp": "pt",
-    "cvt": "ft", "vote": "ppu", "match": "utu", "redux": "ttu", "activemask": "u", "elect": "uu",
-    "dp4a": "u", "dp2a": "u", "nanosleep": "u", "prmt": "t",
-}
-_VIDEO = ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vset", "vavrg")
-# Instructions of memory, synchronization and matrices, whose operands follow their own rules.
-_FREE = frozenset(
-    ("mma", "wmma", "ldmatrix", "stmatrix", "mbarrier", "cp", "mapa", "getctarank", "barrier",
-     "bar", "fence", "membar", "movmatrix", "setmaxnreg", "griddepcontrol", "tensormap")
-)
-_WITHOUT_RESULT = frozenset(
-    ("st", "red", "bar.sync", "bar.arrive", "bar.warp.sync", "nanosleep", "fence",
-     "griddepcontrol", "setmaxnreg", "cp", "stmatrix", "wmma.store", "mbarrier.init",
-     "mbarrier.inval", "mbarrier.expect_tx", "mbarrier.complete_tx", "bra", "brx.idx", "call",
-     "ret", "exit", "trap", "brkpt", "barrier.cluster.arrive", "barrier.cluster.wait")
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Opcode:
@@ -107,6 +82,7 @@ class Opcode:
     second_result: str  # the type of q in p|q
     result: bool
     policy: bool  # whether the last operand is a cache policy
+    row: Instruction  # of the table
 
     @property
     def root(self) -> str:
@@ -147,11 +123,14 @@ def describe(text: str) -> Opcode:
             pass
         else:
             kept.append(part)
-    name = _name(root, kept, types)
+    row = instruction(parts)
+    name = row.name(root, kept[1:])
+    if root == "mov":
+        width = WIDTHS.get(types[-1], 0) if types else 0
+        name = f"mov.b{8 * width}" if width else "mov.pred"
     if root in ("barrier", "bar") and root == "barrier" and "aligned" not in parts:
         flags |= UNALIGNED_OK
     last = types[-1] if types else ""
-    signature, second = _signature(root, parts)
     letters = {
         "t": last,
         "f": types[0] if types else "",
@@ -162,75 +141,9 @@ def describe(text: str) -> Opcode:
     }
     return Opcode(
         text, parts, name, flags, space, WIDTHS.get(last, 0), elements, TYPES.get(last, 0),
-        tuple(letters[one] for one in signature), letters[second],
-        not any(name == one or name.startswith(one + ".") for one in _WITHOUT_RESULT),
-        "L2::cache_hint" in parts,
+        tuple(letters[one] for one in row.types), letters[row.second], row.result,
+        "L2::cache_hint" in parts, row,
     )
-
-
-def _name(root: str, kept: list[str], types: list[str]) -> str:
-    """Return the operation's name, from the parts without a flag."""
-    if root in ("ld", "ldu", "st"):
-        return "st" if root == "st" else "ld"
-    if root in ("atom", "red"):
-        return ".".join(
-            [
-                "atom",
-                *(
-                    one
-                    for one in kept[1:]
-                    if one not in WIDTHS and one not in SPACES and one != "cluster"
-                ),
-            ]
-        )
-    if root == "mov":
-        width = WIDTHS.get(types[-1], 0) if types else 0
-        return "mov.pred" if width == 0 else f"mov.b{8 * width}"
-    if root in ("bar", "barrier"):
-        kept = [
-            "barrier" if "cluster" in kept else "bar",
-            *(one for one in kept[1:] if one not in WIDTHS),
-        ]
-    elif root in ("shfl", "vote", "match", "redux", "activemask"):
-        kept = [one for one in kept if one not in WIDTHS]
-    elif root == "membar":
-        return "fence" if len(kept) == 1 else ".".join(["fence", *kept[1:]])
-    elif root == "fence":
-        kept = [one for one in kept if one not in ("sc", "shared", "cluster", "global")]
-    elif root in (
-        "prefetch",
-        "prefetchu",
-        "discard",
-        "applypriority",
-        "griddepcontrol",
-        "nanosleep",
-        "pmevent",
-    ):
-        return {"prefetchu": "prefetch", "discard": "prefetch", "applypriority": "prefetch"}.get(
-            root, root
-        )
-    return ".".join(kept)
-
-
-def _signature(root: str, parts: tuple[str, ...]) -> tuple[str, str]:
-    """Return the letters of _SIGNATURES, and the letter of a second result."""
-    if root in ("mul", "mad") and "wide" in parts:
-        return "wttw" if root == "mad" else "wtt", "x"
-    if root == "setp":
-        return "pttp", "p"
-    if root == "shfl":
-        return "ttuuu", "p"
-    if root == "lop3":
-        return ("tttttp" if "and" in parts or "or" in parts else "t"), "p"
-    if root == "vote" and "ballot" in parts:
-        return "upu", "x"
-    if root == "cvt" and "pack" in parts:
-        return "u", "x"
-    if root.startswith(_VIDEO):
-        return "u", "x"
-    if root in _FREE:
-        return "x", "x"
-    return _SIGNATURES.get(root, "t"), "p"
 
 
 def _wide(name: str) -> str:

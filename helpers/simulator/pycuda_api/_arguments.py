@@ -327,22 +327,29 @@ def _require_places(kernel, arguments: Sequence[Argument]) -> None:
 
 
 def remark_fillings(kernel, arguments: Sequence[Argument]) -> None:
-    """Remark on allocations that were filled from arrays of NumPy's usual dtypes (USUAL_OF_NUMPY),
-    and are given to a kernel that takes numbers of 4 bytes: it reads halves of them.
+    """Remark on allocations that were filled from an array whose elements the kernel takes apart:
+    of NumPy's usual dtypes (USUAL_OF_NUMPY), of which it reads halves as numbers of 4 bytes, or of
+    structures of another size.
     """
     for parameter, argument in zip(kernel.parameters, arguments, strict=True):
         if not parameter.is_pointer or argument.dtype is not None:
             continue
         address = int.from_bytes(argument.data, "little")
         filling = memory.filling_of(address)
-        wanted = _element(parameter) if filling is not None else None
-        if wanted is not None and wanted.itemsize == 4:
-            memory.set_filling(address, 0, None)  # one array, one remark
-            _findings.remark(
-                f"kernel {kernel.name}: {_declared(parameter)} points to {wanted.name}, and its "
-                f"memory was copied from an array of {filling}, NumPy's usual numbers of 8 bytes: "
-                f"convert the array with .astype(np.{wanted.name}) before the copy"
+        if filling is None:
+            continue
+        wanted, words = _element(parameter), ""
+        if filling.names and (misfit := _record_misfit(parameter, filling)):
+            words = f"{misfit}. Its memory was copied from such an array"
+        elif wanted is not None and wanted.itemsize == 4 and not filling.names:
+            words = (
+                f"points to {wanted.name}, and its memory was copied from an array of {filling}, "
+                "NumPy's usual numbers of 8 bytes: convert the array with "
+                f".astype(np.{wanted.name}) before the copy"
             )
+        if words:
+            memory.set_filling(address, 0, None)  # one array, one remark
+            _findings.remark(f"kernel {kernel.name}: {_declared(parameter)} {words}")
 
 
 def pack(kernel, arguments: Sequence[Argument]) -> bytes:

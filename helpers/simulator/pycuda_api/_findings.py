@@ -13,7 +13,9 @@ import warnings
 from pathlib import Path
 from types import FrameType
 
-from helpers.simulator.findings.findings import Finding, key_of_memory
+from helpers.simulator.findings.findings import Finding
+from helpers.simulator.findings.joins import key_of_memory
+from helpers.simulator.findings.words import Cause, Event
 
 from ._errors import SimulatorWarning
 
@@ -90,12 +92,12 @@ def of_call(
         lines = {other[1]: linecache.getline(file, other[1]).strip(), **lines}
     return Finding(
         kind=kind,
-        message=message,
+        event=Event.WORDED(words=message),
         file=Path(file).name if line else "",
         line=line,
         array=array,
         severity=severity,
-        cause=cause,
+        causes=(Cause.WORDED(words=cause),) if cause else (),
         other_line=other[1] if other else None,
         source_lines={number: text for number, text in lines.items() if text},
     )

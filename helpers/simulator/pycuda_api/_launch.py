@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from helpers.quantities import quantity
-from helpers.simulator.compile.compiler import require_text
+from helpers.simulator.compile.compiler import preprocess, require_text
 from helpers.simulator.compile.includes import without_comments
 from helpers.simulator.compile.toolchain import CompileFailed
 from helpers.simulator.findings.findings import Finding, finding_of_launch
+from helpers.simulator.findings.words import Cause, Event
 from helpers.simulator.launch.launch import CHECKS, launch
 from helpers.simulator.launch.machine_counters import profile_of
 from helpers.simulator.machine import architecture, faults, memory
@@ -113,13 +114,10 @@ class Function:
             return
         for (name, is_const), handler in zip(pointers, handlers, strict=True):
             if not is_const and is_changed(handler):
-                message = (
-                    f"{self._kernel.name} writes to {name}, which cuda.In copies to the device and "
-                    "not back: the array of the host stays as it was"
-                )
-                cause = f"Give cuda.Out for {name}, or cuda.InOut if the kernel reads it, too."
+                event = Event.LOST_OUTPUT(kernel=self._kernel.name)
                 finding = finding_of_launch(
-                    "unwritten", message, cause, self._kernel, severity="warning", array=name
+                    "unwritten", event, Cause.GIVEN_BY_IN(), self._kernel, severity="warning",
+                    array=name,
                 )
                 _findings.warn(finding)
 
@@ -499,6 +497,13 @@ def load(source: str, options: Sequence[str], *, extern_c: bool, file: str = "ke
         module = load_module(source, tuple(options), file, extern_c)
         module.require_assembled()
         return Module(module)
+
+
+def preprocessed(source: str, options: Sequence[str], file: str = "kernel.cu") -> str:
+    """Return the text of compiler.preprocess. Raises CompileError as `load` does."""
+    require_text(source, options)
+    with _refused_source(file):
+        return preprocess(source, options, file)
 
 
 def image_of(source: str, options: Sequence[str], *, extern_c: bool) -> bytes:

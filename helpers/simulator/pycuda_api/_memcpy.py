@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from helpers.quantities import quantity
-from helpers.simulator.findings.byte_counts import IN_BYTES
 from helpers.simulator.findings.race_facts import appends
+from helpers.simulator.findings.words import BYTES_ADVICE
 from helpers.simulator.machine import faults, memory
 from helpers.simulator.machine.arrays import declaration
 from helpers.simulator.machine.layouts import only_dtype
@@ -111,8 +111,9 @@ def _htod(dest: object, src: object, call: str, stream: int, *, blocking: bool) 
         with refused(call):
             _require_bytes(address, src, data.nbytes, call)
             memory.write(address, data, data.nbytes)
-        dtype = src.dtype.name if isinstance(src, np.ndarray) else ""
-        memory.set_filling(address, data.nbytes, dtype if dtype in USUAL_OF_NUMPY else None)
+        dtype = src.dtype if isinstance(src, np.ndarray) else None
+        is_telling = dtype is not None and (dtype.name in USUAL_OF_NUMPY or dtype.names)
+        memory.set_filling(address, data.nbytes, dtype if is_telling else None)
         if (entry := memory.region(address)) is not None and entry[:2] == (address, data.nbytes):
             _writers.pop(entry[2], None)
         if isinstance(src, np.ndarray) and memory.requested(address) == src.nbytes:
@@ -203,7 +204,7 @@ def _require_bytes(address: int, src: object, nbytes: int, call: str) -> None:
     if place == (address, src.size) and src.size < nbytes:
         detail = (
             f"cannot write {quantity(nbytes, 'byte')}: the allocation has "
-            f"{quantity(src.size, 'byte')}, as many as the array has elements. {IN_BYTES}"
+            f"{quantity(src.size, 'byte')}, as many as the array has elements. {BYTES_ADVICE}"
         )
         raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, detail)
 

@@ -183,6 +183,16 @@ def compile_plain(
     return _image(source, _all_options(source, list(options), None, None), no_extern_c=True)
 
 
+def preprocess_source(source: str, options: list[str], nvcc: str) -> str:
+    """Return `source`, without extern "C" around it, as nvcc's preprocessor writes it. PyCUDA's
+    `compile` finds by it whether a file that a source includes has changed.
+
+    nvcc is not used. Raises CompileError with file and line, also where nvcc is not installed.
+    """
+    source = _text(source, no_extern_c=True)
+    return _launch.preprocessed(source, _all_options(source, list(options), None, None))
+
+
 class SourceModule:
     """A module made from CUDA source.
 

@@ -1,25 +1,16 @@
 """Answers to add_arrays, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
-    right("void first", "solution.cu", ("__global__ void", "void __global__")),
+    right("void first", ("__global__ void", "void __global__")),
     right(
         "attributes before the name",
-        "solution.cu",
         ("void add", "void __cluster_dims__(1, 1, 1) __maxnreg__(64) add"),
     ),
-    right(
-        "a trailing return type",
-        "solution.cu",
-        ("void add", "auto add"),
-        ("int n)", "int n) -> void"),
-    ),
+    right("a trailing return type", ("void add", "auto add"), ("int n)", "int n) -> void")),
     right(
         "a prototype",
-        "solution.cu",
         (
             "__global__ void",
             "__global__ void add_arrays(float*, const float*, const float*, int);\n__global__ void",
@@ -27,7 +18,6 @@ RIGHT = (
     ),
     right(
         "a name that a macro makes",
-        "solution.cu",
         (
             "__global__ void add_arrays",
             "#define NAME(what) add_##what\n__global__ void NAME(arrays)",
@@ -35,7 +25,6 @@ RIGHT = (
     ),
     right(
         "a kernel that a macro makes",
-        "solution.cu",
         (
             "__global__ void add_arrays(",
             "#define KERNEL(name) void __global__ name\n#include <cuda_fp16.h>\n"
@@ -44,25 +33,20 @@ RIGHT = (
     ),
     right(
         "a raw string",
-        "solution.cu",
         (
             "__global__",
             'const char* help = R"(\n#include "my notes.txt"\n#include the rest\n)";\n__global__',
         ),
     ),
     right("a guard"),
-    right("a loop with the grid's stride", "right_stride.cu"),
-    right("an early return", "right_return.cu"),
+    right("a loop with the grid's stride", file="right_stride.cu"),
+    right("an early return", file="right_return.cu"),
 )
 
 
 WRONG = (
-    wrong(
-        "adds to what nothing has set",
-        "+= or atomicAdd",
-        ("if (i < n) C[i] =", "if (i < n) C[i] +="),
-    ),
-    wrong("i <= n", "behind number n - 1", ("(i < n)", "(i <= n)"), status="finding"),
-    wrong("n written into the kernel", "never written", ("(i < n)", "(i < 100 && i < n)")),
-    wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
+    wrong("adds to what nothing has set", ("if (i < n) C[i] =", "if (i < n) C[i] +=")),
+    wrong("i <= n", ("(i < n)", "(i <= n)"), status="finding"),
+    wrong("n written into the kernel", ("(i < n)", "(i < 100 && i < n)")),
+    wrong("block 0 does everything", file="wrong_one_block.cu", status="budget"),
 )

@@ -1,16 +1,13 @@
 """Answers to block_max, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("halves in shared memory"),
-    right("candidates in registers", "right_first.cu"),
-    right("shuffles in each warp, then among the warps", "right_warps.cu"),
+    right("candidates in registers", file="right_first.cu"),
+    right("shuffles in each warp, then among the warps", file="right_warps.cu"),
     right(
         "half of the threads begin with two numbers",
-        "solution.cu",
         (
             "    s[t] = i < n ? N[i] : -INFINITY;\n",
             "    if (t < 128) {\n"
@@ -20,23 +17,15 @@ RIGHT = (
         ),
         ("half = 128", "half = 64"),
     ),
-    right("all lanes of a warp store its maximum", "right_one_value.cu"),
+    right("all lanes of a warp store its maximum", file="right_one_value.cu"),
 )
 
 
 WRONG = (
-    wrong(
-        "16 threads, then one",
-        "reads one number beside its own",
-        file="wrong_two_phases.cu",
-        status="budget",
-    ),
-    wrong(
-        "32 shuffles in a row", "and not in 31", file="wrong_serial_shuffles.cu", status="budget"
-    ),
+    wrong("16 threads, then one", file="wrong_two_phases.cu", status="budget"),
+    wrong("32 shuffles in a row", file="wrong_serial_shuffles.cu", status="budget"),
     wrong(
         "thread 0 compares the last 32",
-        "thread 0 reads many in a row",
         ("half > 0", "half > 16"),
         (
             "if (t == 0) P[blockIdx.x] = s[0];",
@@ -45,17 +34,11 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong(
-        "every thread writes the result",
-        "one thread writes",
-        ("if (t == 0) P", "P"),
-        status="budget",
-    ),
-    wrong("one thread compares", "255 comparisons", file="wrong_one_thread.cu", status="budget"),
-    wrong("one thread loads", "loads its 32 numbers", file="wrong_global.cu", status="budget"),
+    wrong("every thread writes the result", ("if (t == 0) P", "P"), status="budget"),
+    wrong("one thread compares", file="wrong_one_thread.cu", status="budget"),
+    wrong("one thread loads", file="wrong_global.cu", status="budget"),
     wrong(
         "one warp fills s",
-        "a warp that loads for the others",
         (
             "    s[t] = i < n ? N[i] : -INFINITY;\n",
             "    for (int k = t; t < 32 && k < 256; k += 32) {\n"

@@ -1,7 +1,5 @@
 """Answers to block_sums, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 LAST = """    for (int stride = 16; t < 32 && stride >= 1; stride /= 2) {
@@ -27,10 +25,9 @@ BY_FOUR = """    for (int left = 8; t < 32 && left >= 2; left /= 4) {
 
 RIGHT = (
     right("half of the lanes add, then __syncwarp()"),
-    right("read, wait, write, wait", "right_read_first.cu"),
+    right("read, wait, write, wait", file="right_read_first.cu"),
     right(
         "only the lanes that add wait, named by their mask",
-        "solution.cu",
         (
             "if (t < stride) s[t] += s[t + stride];\n        __syncwarp();",
             "if (t < stride) {\n            s[t] += s[t + stride];\n"
@@ -39,20 +36,18 @@ RIGHT = (
     ),
     right(
         "the other warps leave",
-        "solution.cu",
         ("t < 32 && ", ""),
         ("    for (int stride = 16;", "    if (t >= 32) return;\n    for (int stride = 16;"),
     ),
-    right("four numbers a step", "solution.cu", (LAST, BY_FOUR)),
-    right("shuffles within the last warp", "right_shuffles.cu"),
-    right("shuffles in every warp", "right_two_levels.cu"),
+    right("four numbers a step", (LAST, BY_FOUR)),
+    right("shuffles within the last warp", file="right_shuffles.cu"),
+    right("shuffles in every warp", file="right_two_levels.cu"),
 )
 
 
 WRONG = (
     wrong(
         "31 atomics",
-        "made one after the other",
         (
             "    for (int stride = 16; t < 32 && stride >= 1; stride /= 2) {\n"
             "        if (t < stride) s[t] += s[t + stride];\n        __syncwarp();\n    }",
@@ -61,10 +56,9 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong("the stub", "a __syncwarp() is missing", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "the lanes that happen to be there",
-        "__activemask()",
         (
             "if (t < stride) s[t] += s[t + stride];\n        __syncwarp();",
             "if (t < stride) {\n            s[t] += s[t + stride];\n"
@@ -73,12 +67,10 @@ WRONG = (
     ),
     wrong(
         "other results when it is counted",
-        "when it runs",
         ("if (t == 0) sums", "if (t == 0 && clock64() >= 0) sums"),
     ),
     wrong(
         "other results on other multiprocessors",
-        "when it runs",
         (
             "    if (t == 0) sums",
             '    unsigned place;\n    asm volatile("mov.u32 %0, %%smid;" : "=r"(place));\n'
@@ -87,39 +79,20 @@ WRONG = (
     ),
     wrong(
         "__syncthreads() in each step",
-        "waits at __syncthreads()",
         ("stride >= 32", "stride >= 1"),
         ("int stride = 16", "int stride = 0"),
         status="budget",
     ),
     wrong(
         "no __syncthreads() after the load",
-        "__syncthreads() is missing",
         ("0.0f;\n    __syncthreads();", "0.0f;"),
         status="finding",
     ),
-    wrong(
-        "thread 0 adds from global memory",
-        "global load requests",
-        file="wrong_global.cu",
-        status="budget",
-    ),
-    wrong(
-        "thread 0 adds from shared memory",
-        "shared load requests",
-        file="wrong_one_thread.cu",
-        status="budget",
-    ),
-    wrong(
-        "thread 0 adds the last 32 numbers", "31 additions in a row", (LAST, ALONE), status="budget"
-    ),
-    wrong("31 shuffles", "not in 31 steps", (LAST, BY_SHUFFLES), status="budget"),
-    wrong("atomics", "atomics", file="wrong_atomics.cu", status="budget"),
-    wrong(
-        "the guard is missing",
-        "out-of-bounds",
-        ("i < n ? N[i] : 0.0f", "N[i]"),
-        status="finding",
-    ),
-    wrong("nothing is written", "nothing is written", ("if (t == 0)", "if (t == 256)")),
+    wrong("thread 0 adds from global memory", file="wrong_global.cu", status="budget"),
+    wrong("thread 0 adds from shared memory", file="wrong_one_thread.cu", status="budget"),
+    wrong("thread 0 adds the last 32 numbers", (LAST, ALONE), status="budget"),
+    wrong("31 shuffles", (LAST, BY_SHUFFLES), status="budget"),
+    wrong("atomics", file="wrong_atomics.cu", status="budget"),
+    wrong("the guard is missing", ("i < n ? N[i] : 0.0f", "N[i]"), status="finding"),
+    wrong("nothing is written", ("if (t == 0)", "if (t == 256)")),
 )

@@ -1,41 +1,26 @@
 """Answers to conv1d_three, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("cells outside, outputs inside"),
-    right("a window that moves through registers", "right_window.cu"),
-    right("pointers into the tile", "right_pointer.cu"),
+    right("a window that moves through registers", file="right_window.cu"),
+    right("pointers into the tile", file="right_pointer.cu"),
 )
 
 
 WRONG = (
-    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("one output after the other", file="wrong_each_output.cu", status="budget"),
     wrong(
-        "one output after the other",
-        "shared words per output",
-        file="wrong_each_output.cu",
-        status="budget",
+        "no tile: sums from N, one dummy read of the tile", file="wrong_no_tile.cu", status="budget"
     ),
-    wrong(
-        "no tile: sums from N, one dummy read of the tile",
-        "global loads per output",
-        file="wrong_no_tile.cu",
-        status="budget",
-    ),
-    wrong("no barrier", "race", ("    __syncthreads();\n", ""), status="finding"),
+    wrong("no barrier", ("    __syncthreads();\n", ""), status="finding"),
     wrong(
         "the halo is not loaded",
-        "uninitialised",
         ("s < 3 * THREADS + width - 1", "s < 3 * THREADS"),
         status="finding",
     ),
-    wrong(
-        "nothing is written",
-        "nothing is written",
-        ("P[start + mine + o] = sum[o]", "if (n < 0) P[0] = sum[o]"),
-    ),
-    wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
+    wrong("nothing is written", ("P[start + mine + o] = sum[o]", "if (n < 0) P[0] = sum[o]")),
+    wrong("block 0 does everything", file="wrong_one_block.cu", status="budget"),
 )

@@ -1,42 +1,28 @@
 """Answers to conv2d_basic, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("three loops"),
-    right("pointers to channels, and threads without an output leave", "right_pointers.cu"),
+    right("pointers to channels, and threads without an output leave", file="right_pointers.cu"),
 )
 
 WRONG = (
-    wrong("the last product alone", "only the last product", ("sum += image", "sum = image")),
-    wrong(
-        "the last column of the filter left out",
-        "last column of the filter",
-        ("q < K", "q < K - 1"),
-    ),
-    wrong(
-        "adds to what nothing has set", "+= or atomicAdd", ("out_w + w] = sum", "out_w + w] += sum")
-    ),
-    wrong("the stub", "that is gap 1", file="stub.cu", status="not_begun"),
+    wrong("the last product alone", ("sum += image", "sum = image")),
+    wrong("the last column of the filter left out", ("q < K", "q < K - 1")),
+    wrong("adds to what nothing has set", ("out_w + w] = sum", "out_w + w] += sum")),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "the filter turned",
-        "half a turn",
         ("* weights[(c * K + p) * K + q]", "* weights[(c * K + K - 1 - p) * K + K - 1 - q]"),
     ),
-    wrong("p and q exchanged", "exchanged", ("h + p", "h + q"), ("w + q", "w + p")),
-    wrong(
-        "no channel of the weight",
-        "weights of channel 0",
-        ("* weights[(c * K + p) * K + q]", "* weights[p * K + q]"),
-    ),
-    wrong("rows of out_w cells", "out_w apart", ("h + p) * W + w + q", "h + p) * out_w + w + q")),
-    wrong("no channel of the cell", "cells of channel 0", ("(c * H + h + p)", "(h + p)")),
-    wrong("one channel", "channel 0 alone", ("c < C", "c < 1")),
+    wrong("p and q exchanged", ("h + p", "h + q"), ("w + q", "w + p")),
+    wrong("no channel of the weight", ("* weights[(c * K + p) * K + q]", "* weights[p * K + q]")),
+    wrong("rows of out_w cells", ("h + p) * W + w + q", "h + p) * out_w + w + q")),
+    wrong("no channel of the cell", ("(c * H + h + p)", "(h + p)")),
+    wrong("one channel", ("c < C", "c < 1")),
     wrong(
         "each cell loaded twice",
-        "loads per product",
         ("sum += image", "sum += 0 * image[(c * H + h + p) * W + w + K - 1 - q] + image"),
         status="budget",
     ),

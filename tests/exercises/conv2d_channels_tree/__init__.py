@@ -1,7 +1,5 @@
 """Answers to conv2d_channels_tree, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 BARRIER = "        __syncthreads();\n"
@@ -11,7 +9,6 @@ RIGHT = (
     right("both loops"),
     right(
         "the sum stays in a register",
-        "solution.cu",
         (
             "if (z < half) partial[z][mine] += partial[z + half][mine];",
             "if (z < half) partial[z][mine] = sum += partial[z + half][mine];",
@@ -19,7 +16,6 @@ RIGHT = (
     ),
     right(
         "neighbours first",
-        "solution.cu",
         (
             "for (int half = CHANNEL_THREADS / 2; half > 0; half /= 2) {",
             "for (int half = 1; half < CHANNEL_THREADS; half *= 2) {",
@@ -30,10 +26,9 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("the stub", "all threads store", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "the thread with z = 0 adds the other sums",
-        "one after another",
         (
             STEP,
             "        for (int k = half; z == 0 && k < 2 * half; ++k)\n"
@@ -41,20 +36,10 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong(
-        "steps of two",  # right with one channel, which is the case of 7 x 7
-        "no pattern known",
-        ("half > 0; half /= 2", "half > 0; half -= 2"),
-    ),
-    wrong(
-        "two barriers a step",
-        "waits at barriers",
-        (STEP, STEP + BARRIER),
-        status="budget",
-    ),
+    wrong("steps of two", ("half > 0; half /= 2", "half > 0; half -= 2")),
+    wrong("two barriers a step", (STEP, STEP + BARRIER), status="budget"),
     wrong(
         "the threads with z = 0 add all channels",
-        "loads for more than its own channels",
         (
             "int c = z; inside && c < C; c += CHANNEL_THREADS",
             "int c = 0; inside && z == 0 && c < C; ++c",
@@ -63,17 +48,13 @@ WRONG = (
     ),
     wrong(
         "p and q exchanged",
-        "rows and columns are exchanged",
         ("sum += image[(c * H + h + p) * W + w + q", "sum += image[(c * H + h + q) * W + w + p"),
     ),
     wrong(
-        "m and c exchanged",
-        "m and c exchanged",
-        ("((m * C + c) * K + p) * K + q];", "((c * M + m) * K + p) * K + q];"),
+        "m and c exchanged", ("((m * C + c) * K + p) * K + q];", "((c * M + m) * K + p) * K + q];")
     ),
     wrong(
         "atomics in shared memory",
-        "each to a number of its own",
         (
             "    partial[z][mine] = sum;\n"
             "    __syncthreads();\n"

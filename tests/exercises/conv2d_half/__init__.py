@@ -1,7 +1,5 @@
 """Answers to conv2d_half, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 CELL = "image[(c * H + h + p) * W + w + q]"
@@ -10,34 +8,24 @@ ADD = "sum += __half2float(cell) * __half2float(tap);"
 
 RIGHT = (
     right("ours"),
-    right("by conversion", "solution.cu", (ADD, "sum += float(cell) * float(tap);")),
+    right("by conversion", (ADD, "sum += float(cell) * float(tap);")),
     right(
         "indices that multiply out, fmaf",
-        "solution.cu",
         (CELL, "image[c * H * W + (h + p) * W + (w + q)]"),
         (ADD, "sum = fmaf(__half2float(tap), __half2float(cell), sum);"),
     ),
 )
 
 WRONG = (
-    wrong(
-        "row 0 of the filter alone",
-        "the weights of row 0",
-        ("weights[(c * K + p) * K", "weights[c * K * K"),
-    ),
-    wrong("the stub", "nothing is added", file="stub.cu", status="not_begun"),
-    wrong("rows of outputs", "are wrong", (CELL, "image[(c * H + h + p) * out_w + w + q]")),
-    wrong(
-        "a filter turned around",
-        "half a turn",
-        (TAP, "weights[(c * K + K - 1 - p) * K + K - 1 - q]"),
-    ),
-    wrong("one channel", "c * H rows", (CELL, "image[(h + p) * W + w + q]")),
-    wrong("one channel's weights", "weights of channel 0", (TAP, "weights[p * K + q]")),
-    wrong("columns first", "are exchanged", (TAP, "weights[(c * K + q) * K + p]")),
+    wrong("row 0 of the filter alone", ("weights[(c * K + p) * K", "weights[c * K * K")),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("rows of outputs", (CELL, "image[(c * H + h + p) * out_w + w + q]")),
+    wrong("a filter turned around", (TAP, "weights[(c * K + K - 1 - p) * K + K - 1 - q]")),
+    wrong("one channel", (CELL, "image[(h + p) * W + w + q]")),
+    wrong("one channel's weights", (TAP, "weights[p * K + q]")),
+    wrong("columns first", (TAP, "weights[(c * K + q) * K + p]")),
     wrong(
         "sums in double",
-        "sum in float",
         ("float sum = 0.0f;", "double sum = 0.0;"),
         (
             "__half2float(cell) * __half2float(tap)",
@@ -47,25 +35,12 @@ WRONG = (
     ),
     wrong(
         "small weights left out",
-        "right in 4 of 5 cases",
         (
             "sum += __half2float(cell)",
             "if (fabsf(__half2float(tap)) > 1e-3f) sum += __half2float(cell)",
         ),
     ),
-    wrong(
-        "the last product alone",
-        "only the last product",
-        ("sum += __half2float(cell)", "sum = __half2float(cell)"),
-    ),
-    wrong(
-        "the last column of the filter left out",
-        "last column of the filter",
-        ("q < K;", "q < K - 1;"),
-    ),
-    wrong(
-        "rows as narrow as those of outputs",
-        "yours lie out_w apart",
-        ("+ p) * W + w", "+ p) * out_w + w"),
-    ),
+    wrong("the last product alone", ("sum += __half2float(cell)", "sum = __half2float(cell)")),
+    wrong("the last column of the filter left out", ("q < K;", "q < K - 1;")),
+    wrong("rows as narrow as those of outputs", ("+ p) * W + w", "+ p) * out_w + w")),
 )

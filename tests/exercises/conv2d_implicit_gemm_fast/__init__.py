@@ -1,14 +1,11 @@
 """Answers to conv2d_implicit_gemm_fast, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("as we wrote it"),
     right(
         "h and w before the loop",
-        "solution.cu",
         (
             "corner = image + col / out_w * W + col % out_w",
             "corner = &image[col / out_w * W + col % out_w]",
@@ -17,18 +14,16 @@ RIGHT = (
 )
 
 WRONG = (
-    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
-    wrong("the first image", "every image", ("x + (size_t)blockIdx.z * C * H * W", "x")),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("the first image", ("x + (size_t)blockIdx.z * C * H * W", "x")),
     wrong(
         "divided in the loop",
-        "before the loop",
         ("cell = corner[", "cell = (image + col / out_w * W + (col + first - first) % out_w)["),
         ("(col + first - first)", "col"),
         status="budget",
     ),
     wrong(
         "a rounded quotient",
-        "stand for a division of whole numbers",
         (
             "const float* corner = image + col / out_w * W + col % out_w;",
             "const int h = col * (1.0f / out_w);\n"
@@ -37,7 +32,6 @@ WRONG = (
     ),
     wrong(
         "the cells of at most four channels",
-        "right in 4 of 5 cases",
         ("corner[(i_x / (K * K) * H", "corner[(i_x / (K * K) % 4 * H"),
     ),
 )

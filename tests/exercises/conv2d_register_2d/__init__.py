@@ -1,7 +1,5 @@
 """Answers to conv2d_register_2d, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 FILL = "cell[h][i] = tile[row + h + p][column + i];"
@@ -10,10 +8,9 @@ WEIGHT = "weight = filter[c][p][q][map + m];"
 
 RIGHT = (
     right("cells first, then weight by weight"),
-    right("map by map, and the weights by a pointer", "right_maps_outside.cu"),
+    right("map by map, and the weights by a pointer", file="right_maps_outside.cu"),
     right(
         "fused multiply-adds, said so",
-        "solution.cu",
         (ADD, "sum[m][h][w] = fmaf(weight, cell[h][q + w], sum[m][h][w]);"),
     ),
 )
@@ -21,7 +18,6 @@ RIGHT = (
 WRONG = (
     wrong(
         "a block does the work of two",
-        "each block must do its own part",
         (
             "__global__ void conv2d_register_2d(float* y, const float* x)\n",
             "__device__ void of_block(int, float*, const float*);\n"
@@ -34,10 +30,9 @@ WRONG = (
         ("blockIdx.x % TILES", "block % TILES"),
         status="budget",
     ),
-    wrong("the weights of channel 0", "weights of channel 0", ("= filter[c][p]", "= filter[0][p]")),
+    wrong("the weights of channel 0", ("= filter[c][p]", "= filter[0][p]")),
     wrong(
         "cells from global memory",
-        "should have 2",
         (
             "= tile[row + h + p][column + i]",
             "= top + row + h + p < HEIGHT && left + column + i < WIDTH\n"
@@ -46,27 +41,21 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
-    wrong("six weights of a row", "the last column", ("q = 0; q < K", "q = 0; q < K - 1")),
-    wrong(
-        "the filter turned",
-        "half a turn",
-        (WEIGHT, "weight = filter[c][6 - p][6 - q][map + m];"),
-    ),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("six weights of a row", ("q = 0; q < K", "q = 0; q < K - 1")),
+    wrong("the filter turned", (WEIGHT, "weight = filter[c][6 - p][6 - q][map + m];")),
     wrong(
         "the products read the tile again",
-        "copy each to a register",
         (ADD, "sum[m][h][w] += ((volatile float*)tile[row + h + p])[column + w + q] * weight;"),
         status="budget",
     ),
     wrong(
         "a loop that stays a loop: the cells have no registers",
-        "accesses to local memory",
         ("#pragma unroll\n            for (int q", "#pragma unroll 1\n            for (int q"),
         status="budget",
     ),
-    wrong("p and q exchanged", "exchanged", (WEIGHT, "weight = filter[c][q][p][map + m];")),
-    wrong("no q", "depends on q", ("[w + q]", "[w]")),
-    wrong("no p", "depends on p", (FILL, FILL.replace("h + p", "h"))),
-    wrong("sums replaced", "do not replace it", ("+= cell", "= cell")),
+    wrong("p and q exchanged", (WEIGHT, "weight = filter[c][q][p][map + m];")),
+    wrong("no q", ("[w + q]", "[w]")),
+    wrong("no p", (FILL, FILL.replace("h + p", "h"))),
+    wrong("sums replaced", ("+= cell", "= cell")),
 )

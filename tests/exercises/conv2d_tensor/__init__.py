@@ -1,7 +1,5 @@
 """Answers to conv2d_tensor, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 CELL = "cells[i] = term < TERMS ? corner[offset] : __half(0.0f);"
@@ -9,10 +7,9 @@ OFFSET = "(c * HEIGHT + p) * WIDTH + q;"
 
 RIGHT = (
     right("ours"),
-    right("a pitch without conflicts", "solution.cu", ("PITCH = 16; ", "PITCH = 24; ")),
+    right("a pitch without conflicts", ("PITCH = 16; ", "PITCH = 24; ")),
     right(
         "rows counted through, zeros first",
-        "solution.cu",
         ("const int p = term % (K * K) / K;", "const int p = term / K - c * K;"),
         ("(c * HEIGHT + p) * WIDTH + q;", "c * HEIGHT * WIDTH + p * WIDTH + q;"),
         (CELL, "cells[i] = __half(0.0f); if (term < TERMS) cells[i] = corner[offset];"),
@@ -22,7 +19,6 @@ RIGHT = (
 WRONG = (
     wrong(
         "every second block does the work of two",
-        "Each block must do its own part",
         (
             "    for (int i = threadIdx.x; i < CELLS; i += THREADS) {\n",
             "    if (blockIdx.z % 2) return;\n"
@@ -38,24 +34,21 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong("p for both", "p stands for both", ("* WIDTH + q;", "* WIDTH + p;")),
-    wrong("the stub", "gap 1", file="stub.cu", status="not_begun"),
-    wrong("p and q exchanged", "are exchanged", (OFFSET, "(c * HEIGHT + q) * WIDTH + p;")),
-    wrong("one channel", "cells of channel 0", (OFFSET, "p * WIDTH + q;")),
+    wrong("p for both", ("* WIDTH + q;", "* WIDTH + p;")),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("p and q exchanged", (OFFSET, "(c * HEIGHT + q) * WIDTH + p;")),
+    wrong("one channel", (OFFSET, "p * WIDTH + q;")),
     wrong(
         "gathered from x",
-        "`image` in shared memory",
         ("corner[offset]", "__half(x[int(corner - image) + offset])"),
         status="budget",
     ),
     wrong(
         "the lanes that march together",
-        "name them yourself",
         ("__syncwarp();   // a frag", "__syncwarp(__activemask());   // a frag"),
     ),
     wrong(
         "sums of the FP32 units beside the products",
-        "outputs are its sums",
         (
             "        #pragma unroll\n        for (int step",
             "        float plain[ROWS] = {};\n        #pragma unroll\n        for (int step",

@@ -1,7 +1,5 @@
 """Answers to conv2d_tiled, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 BEFORE = "        __syncthreads();   // outputs read cells that other threads loaded\n"
@@ -24,30 +22,22 @@ STORE = """
 
 RIGHT = (
     right("two loops"),
-    right(
-        "the second barrier first",
-        "solution.cu",
-        (LOADS, "        __syncthreads();\n" + LOADS),
-        (AFTER, ""),
-    ),
+    right("the second barrier first", (LOADS, "        __syncthreads();\n" + LOADS), (AFTER, "")),
     right(
         "a barrier of cooperative groups",
-        "solution.cu",
         ("#define SPAN", "#include <cooperative_groups.h>\n#define SPAN"),
         (BEFORE, "        cooperative_groups::this_thread_block().sync();\n"),
     ),
     right(
         "down from the last cell",
-        "solution.cu",
         (f"r = threadIdx.y; {ROWS}", "r = SPAN - 1 - threadIdx.y; r >= 0; r -= TILE_WIDTH"),
         (f"s = threadIdx.x; {COLUMNS}", "s = SPAN - 1 - threadIdx.x; s >= 0; s -= TILE_WIDTH"),
         ("tile[r][s] = c", "if (top + r < H && left + s < W) tile[r][s] = c"),
     ),
-    right("256 threads along the cells of the tile", "right_one_loop.cu"),
-    right("a wider pitch", "solution.cu", ("-DPITCH=22", "-DPITCH=48")),
+    right("256 threads along the cells of the tile", file="right_one_loop.cu"),
+    right("a wider pitch", ("-DPITCH=22", "-DPITCH=48")),
     right(
         "a row for each warp",
-        "solution.cu",
         (f"int r = threadIdx.y; {ROWS}", f"int r = {WARP}; {ROWS.replace('TILE_WIDTH', '8')}"),
         (
             f"int s = threadIdx.x; {COLUMNS}",
@@ -59,7 +49,6 @@ RIGHT = (
 WRONG = (
     wrong(
         "the sum in y",
-        "keep what is not ready yet in a register",
         (
             "    float sum = 0.0f;",
             "    float& sum = y[(((size_t)b * M + m) * out_h + h) * out_w + w];\n"
@@ -68,17 +57,15 @@ WRONG = (
         (STORE, ""),
         status="budget",
     ),
-    wrong("image 0 and channel 0 for all", "channel 0 of image 0", ("= channel[(top", "= x[(top")),
+    wrong("image 0 and channel 0 for all", ("= channel[(top", "= x[(top")),
     wrong(
         "lanes go down the columns",
-        "should load neighbouring cells of a row",
         ("int r = threadIdx.y", "int r = threadIdx.x"),
         ("int s = threadIdx.x", "int s = threadIdx.y"),
         status="budget",
     ),
     wrong(
         "one thread loads the tile",
-        "all 256 threads load",
         (
             "int r = threadIdx.y; r < SPAN && top + r < H; r += TILE_WIDTH",
             "int r = threadIdx.x + threadIdx.y == 0 ? 0 : SPAN; r < SPAN && top + r < H; ++r",
@@ -91,7 +78,6 @@ WRONG = (
     ),
     wrong(
         "one warp loads the tile",
-        "while the others have nothing to do",
         (
             f"int r = threadIdx.y; {ROWS}",
             f"int r = {WARP} * SPAN; {ROWS.replace('TILE_WIDTH', '1')}",
@@ -102,18 +88,11 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong("the stub", "sums are 0", file="stub.cu", status="not_begun"),
-    wrong("p and q exchanged", "exchanged", (CELL, "tile[threadIdx.y + q][threadIdx.x + p]")),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("p and q exchanged", (CELL, "tile[threadIdx.y + q][threadIdx.x + p]")),
     wrong(
-        "the tile is filled, and not used",
-        "loads of x per block",
-        (CELL, "channel[(h + p) * W + w + q]"),
-        status="budget",
+        "the tile is filled, and not used", (CELL, "channel[(h + p) * W + w + q]"), status="budget"
     ),
-    wrong(
-        "the first channel alone", "channel 0", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")
-    ),
-    wrong(
-        "the filter turned", "half a turn", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")
-    ),
+    wrong("the first channel alone", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")),
+    wrong("the filter turned", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")),
 )

@@ -1,7 +1,5 @@
 """Answers to conv2d_tiled_maps, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 CELL = "tile[threadIdx.y + p][threadIdx.x + q]"
@@ -9,32 +7,27 @@ CELL = "tile[threadIdx.y + p][threadIdx.x + q]"
 MAP = "const int m = min(first + o, M - 1);   // past the last map: its sum again"
 
 RIGHT = (
-    right(
-        "until the last map", "solution.cu", (MAP, "const int m = first + o; if (m >= M) break;")
-    ),
+    right("until the last map", (MAP, "const int m = first + o; if (m >= M) break;")),
     right(
         "from the last map down",
-        "solution.cu",
         ("int o = 0; o < MAPS; ++o) {", "int o = MAPS - 1; o >= 0; --o) {"),
     ),
     right("a cell and a loop over the maps"),
-    right("the weights first, and a return after the last barrier", "right_weights_first.cu"),
+    right("the weights first, and a return after the last barrier", file="right_weights_first.cu"),
 )
 
 WRONG = (
-    wrong("no channels in the index", "number m * C + c", ("(m * C + c) * K + p", "m * K + p")),
+    wrong("no channels in the index", ("(m * C + c) * K + p", "m * K + p")),
     wrong(
         "a turn over the taps for each map",
-        "shared loads per product",
         ("for (int p = 0;", "for (int o = 0; o < MAPS; ++o)\n                for (int p = 0;"),
         ("                    for (int o = 0; o < MAPS; ++o) {\n", "                    {\n"),
         ("                    #pragma unroll\n", ""),
         status="budget",
     ),
-    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "the cell read again for each map",
-        "shared loads per product",
         (
             f"const float cell = {CELL};",
             "const volatile float* cell = &tile[threadIdx.y + p][threadIdx.x + q];",
@@ -42,16 +35,7 @@ WRONG = (
         ("sum[o] += cell", "sum[o] += *cell"),
         status="budget",
     ),
-    wrong(
-        "the cell read from x",
-        "loads of x per block",
-        (CELL, "channel[(h + p) * W + w + q]"),
-        status="budget",
-    ),
-    wrong(
-        "the first channel alone", "channel 0", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")
-    ),
-    wrong(
-        "the filter turned", "half a turn", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")
-    ),
+    wrong("the cell read from x", (CELL, "channel[(h + p) * W + w + q]"), status="budget"),
+    wrong("the first channel alone", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")),
+    wrong("the filter turned", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")),
 )

@@ -1,7 +1,5 @@
 """Answers to conv2d_two, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 LOADS = """    for (int r = threadIdx.y; r < 22; r += 8)
@@ -20,27 +18,19 @@ TWICE = TWICE.replace("        tile[r][s] = cell;\n", "")
 CELL = "x[(top + r) * W + left + s]"
 
 RIGHT = (
-    right("one loop over the tile", "solution.cu", (LOADS, CELLS)),
-    right("columns, one cell behind the other", "right_columns.cu"),
+    right("one loop over the tile", (LOADS, CELLS)),
+    right("columns, one cell behind the other", file="right_columns.cu"),
     right("eight rows, two sums"),
-    right("a row in registers", "right_rows.cu"),
-    right("a pitch of 40", "solution.cu", ("PITCH=24", "PITCH=40")),
+    right("a row in registers", file="right_rows.cu"),
+    right("a pitch of 40", ("PITCH=24", "PITCH=40")),
 )
 
 
 WRONG = (
-    wrong(
-        "a zero first, then the cell",
-        "Store each cell of the tile once",
-        (LOADS, TWICE),
-        status="budget",
-    ),
-    wrong(
-        "rows as long as those of outputs", "out_w apart", (CELL, CELL.replace("* W", "* (W - 6)"))
-    ),
+    wrong("a zero first, then the cell", (LOADS, TWICE), status="budget"),
+    wrong("rows as long as those of outputs", (CELL, CELL.replace("* W", "* (W - 6)"))),
     wrong(
         "one warp loads the tile",
-        "while the others have nothing to do",
         ("int r = threadIdx.y; r < 22; r += 8", "int r = threadIdx.y / 2 * 22; r < 22; ++r"),
         (
             "int s = threadIdx.x; s < 22; s += 16",
@@ -50,47 +40,29 @@ WRONG = (
     ),
     wrong(
         "a cell number in a short",
-        "as a short",
         ("x[(top + r) * W + left + s]", "x[short((top + r) * W + left + s)]"),
         status="finding",
     ),
-    wrong("the stub", "Both sums are 0", file="stub.cu", status="not_begun"),
-    wrong(
-        "the tile read for each output anew",
-        "shared loads per output",
-        file="wrong_two_readings.cu",
-        status="budget",
-    ),
-    wrong(
-        "the tile is filled and ignored, sums from x",
-        "loads of x per block",
-        file="wrong_ignored.cu",
-        status="budget",
-    ),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("the tile read for each output anew", file="wrong_two_readings.cu", status="budget"),
+    wrong("the tile is filled and ignored, sums from x", file="wrong_ignored.cu", status="budget"),
     wrong(
         "sizes written into the kernel",
-        "w = 30",
         ("int H, int W)\n{", "int, int)\n{\n    const int H = 23, W = 30;"),
         status="finding",
     ),
-    wrong("the pitch stays", "bank conflicts", ("PITCH=24", "PITCH=22"), status="budget"),
+    wrong("the pitch stays", ("PITCH=24", "PITCH=22"), status="budget"),
     wrong(
         "the lower output with the upper one's rows",
-        "rows 0 to 6",
         ("(m * 7 + p - 1) * 7", "(m * 7 + p) * 7"),
         status="finding",
     ),
     wrong(
         "the lower output with the filter's rows upside down",
-        "no pattern known here",
         (
             "if (p > 0) sum[1] += cell * filter[(m * 7 + p - 1)",
             "if (p < 7) sum[1] += cell * filter[(m * 7 + 6 - p)",
         ),
     ),
-    wrong(
-        "nothing is written",
-        "nothing is written",
-        ("            y[(m", "            if (H < 0) y[(m"),
-    ),
+    wrong("nothing is written", ("            y[(m", "            if (H < 0) y[(m")),
 )

@@ -1,7 +1,5 @@
 """Answers to conv2d_unrolled, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 ROWS = """            #pragma unroll
@@ -14,46 +12,34 @@ SUM = "sum += cell[p * W + q] * tap[p * FILTER_WIDTH + q];"
 
 RIGHT = (
     right("two loops, unrolled"),
-    right("pointers that move, and one loop over all taps", "right_one_loop.cu"),
-    right("constants, without the pragmas", "right_no_pragma.cu"),
+    right("pointers that move, and one loop over all taps", file="right_one_loop.cu"),
+    right("constants, without the pragmas", file="right_no_pragma.cu"),
 )
 
 WRONG = (
-    wrong("rows of out_w cells", "and not out_w", ("cell[p * W", "cell[p * out_w")),
+    wrong("rows of out_w cells", ("cell[p * W", "cell[p * out_w")),
     wrong(
         "the sum begins anew with each channel",
-        "only the last channel",
         (
             "            #pragma unroll\n            for (int p",
             "            sum = 0.0f;\n            for (int p",
         ),
     ),
-    wrong("subtracted", "has the other sign", ("sum +=", "sum -=")),
-    wrong("each product twice", "2 times the right one", ("sum += cell", "sum += 2.0f * cell")),
-    wrong("the last product alone", "only the last product", ("sum +=", "sum =")),
-    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
-    wrong(
-        "p and q exchanged",
-        "exchanged",
-        (SUM, SUM.replace("p * FILTER_WIDTH + q", "q * FILTER_WIDTH + p")),
-    ),
-    wrong(
-        "rows that stay a loop",
-        "#pragma unroll above each",
-        (ROWS, ROWS.replace("unroll", "unroll 1")),
-        status="budget",
-    ),
+    wrong("subtracted", ("sum +=", "sum -=")),
+    wrong("each product twice", ("sum += cell", "sum += 2.0f * cell")),
+    wrong("the last product alone", ("sum +=", "sum =")),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("p and q exchanged", (SUM, SUM.replace("p * FILTER_WIDTH + q", "q * FILTER_WIDTH + p"))),
+    wrong("rows that stay a loop", (ROWS, ROWS.replace("unroll", "unroll 1")), status="budget"),
     wrong(
         "columns that stay a loop",
-        "#pragma unroll above each",
         (COLUMNS, COLUMNS.replace("unroll", "unroll 1")),
         status="budget",
     ),
-    wrong("a row too few", "last row", (ROWS, ROWS.replace("p < F", "p + 1 < F"))),
-    wrong("a column too few", "last column", (COLUMNS, COLUMNS.replace("q < F", "q + 1 < F"))),
+    wrong("a row too few", (ROWS, ROWS.replace("p < F", "p + 1 < F"))),
+    wrong("a column too few", (COLUMNS, COLUMNS.replace("q < F", "q + 1 < F"))),
     wrong(
         "the filter turned",
-        "half a turn",
         (
             SUM,
             SUM.replace(
@@ -62,14 +48,9 @@ WRONG = (
             ),
         ),
     ),
-    wrong(
-        "weights of channel 0",
-        "weights of channel 0",
-        ("filter + (m * C + c)", "filter + (m * C)"),
-    ),
+    wrong("weights of channel 0", ("filter + (m * C + c)", "filter + (m * C)")),
     wrong(
         "a cell twice",
-        "a cell and a weight",
         (
             SUM,
             SUM.replace("+= ", "+= 0.0f * ((volatile const float*)cell)[0] + "),

@@ -1,7 +1,5 @@
 """Answers to conv2d_windows, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 WINDOW = "column / ACROSS * 2 * ROW + column % ACROSS + q;"
@@ -12,18 +10,16 @@ RIGHT = (
     right("ours"),
     right(
         "row and column named",
-        "solution.cu",
         (f"const int window = {WINDOW}",
          "const int r = column / ACROSS, c = column - r * ACROSS, window = (2 * r) * ROW + c + q;"),
         ("const int n = 2 * step;", "const int n = step + step, c = n / K;"),
-        (LOW, "c * PLANE + (n - c * K + row) * ROW;"),
-    ),
-    right("registers by shifts", "solution.cu", (PAIR, "first + (q << 1 | i & 1);"),
+        (LOW, "c * PLANE + (n - c * K + row) * ROW;")),
+    right("registers by shifts", (PAIR, "first + (q << 1 | i & 1);"),
           (MAP, "g | (i & 2) << 2;")),
 )  # fmt: skip
 
 WRONG = (
-    wrong("every second block does the work of two", "Each block must do its own part",
+    wrong("every second block does the work of two",
           ("for (int b = blockIdx.x; b < B; b += gridDim.x) {",
            "if (blockIdx.x % 2) return;\n    for (int turn = 0;; ++turn) {\n"
            "        const int block = blockIdx.x + turn % 2;\n"
@@ -31,7 +27,7 @@ WRONG = (
            "        if (turn / 2 * gridDim.x + blockIdx.x >= B) break;\n"
            "        if (b >= B || block >= gridDim.x) continue;"),
           status="budget"),
-    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
-    wrong("plain halves", "FP16 where FP32",
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("plain halves",
           ("multiply(sum[row][shift], a[0], lo[low], lo[high]);", "")),
 )  # fmt: skip

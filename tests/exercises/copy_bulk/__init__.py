@@ -1,7 +1,5 @@
 """Answers to copy_bulk, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 BYTES = "16 * min(VECTORS, (n - start) / 4)"
@@ -13,16 +11,10 @@ WAIT = "        wait(&arrived[current], turn / 2 % 2);\n"
 
 RIGHT = (
     right("ours"),
-    right("the next copy behind the wait", "solution.cu", (NEXT, ""), (WAIT, WAIT + NEXT)),
-    right(
-        "bits",
-        "solution.cu",
-        (BYTES, "min(4 * VECTORS, n - start) << 2"),
-        ("turn / 2 % 2", "(turn & 2) >> 1"),
-    ),
+    right("the next copy behind the wait", (NEXT, ""), (WAIT, WAIT + NEXT)),
+    right("bits", (BYTES, "min(4 * VECTORS, n - start) << 2"), ("turn / 2 % 2", "(turn & 2) >> 1")),
     right(
         "the last thread starts the copies",
-        "solution.cu",
         (
             "threadIdx.x == 0 && start + stride < outputs",
             "threadIdx.x == THREADS - 1 && start + stride < outputs",
@@ -30,7 +22,6 @@ RIGHT = (
     ),
     right(
         "waited for, and then started behind the barrier",
-        "solution.cu",
         (
             "        if (threadIdx.x == 0 && start + stride < outputs) {\n"
             "            start_copy(tiles[current ^ 1], N, start + stride, n, "
@@ -52,7 +43,6 @@ RIGHT = (
 WRONG = (
     wrong(
         "every second block does the work of two",
-        "each block must do its own part",
         ("stride = gridDim.x * TILE_WIDTH;", "stride = (gridDim.x + 1) / 2 * TILE_WIDTH;"),
         (
             "int start = blockIdx.x * TILE_WIDTH;",
@@ -60,10 +50,9 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong("the stub", "nothing was copied", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "one tile after another",
-        "must be under way",
         (
             "if (threadIdx.x == 0 && start + stride < outputs) {",
             "if (threadIdx.x == 0 && turn > 0) {",
@@ -76,7 +65,6 @@ WRONG = (
     ),
     wrong(
         "parities in an array",
-        "take single variables",
         ("    for (int turn = 0;", "    int parity[2] = {};\n    for (int turn = 0;"),
         (
             "wait(&arrived[current], turn / 2 % 2);",

@@ -1,29 +1,21 @@
 """Answers to deal_cells, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 BARRIER = "    __syncthreads();\n"
 
 RIGHT = (
-    right("copied to a barrier of <cuda/barrier>", "right_barrier.cu"),
+    right("copied to a barrier of <cuda/barrier>", file="right_barrier.cu"),
     right("filled and read"),
-    right("filled from the other end, by pointers", "right_pointers.cu"),
-    right("an unsigned index", "solution.cu", ("[(step * t) %", "[(unsigned)(step * t) %")),
+    right("filled from the other end, by pointers", file="right_pointers.cu"),
+    right("an unsigned index", ("[(step * t) %", "[(unsigned)(step * t) %")),
 )
 
 
 WRONG = (
-    wrong(
-        "one warp loads all cells",
-        "others have nothing to do",
-        file="wrong_one_warp.cu",
-        status="budget",
-    ),
+    wrong("one warp loads all cells", file="wrong_one_warp.cu", status="budget"),
     wrong(
         "the barrier stands before the filling",
-        "between filling and reading",
         (
             f"    cells[t] = N[start + t];\n{BARRIER}",
             f"{BARRIER}    cells[t] = N[start + t];\n",
@@ -32,25 +24,18 @@ WRONG = (
     ),
     wrong(
         "read from global memory",
-        "lane t should load cell t",
         ("= cells[(step * t) % 256]", "= N[start + (step * t) % 256]"),
         status="budget",
     ),
     wrong(
         "dealt while loading",
-        "lane t should load cell t",
         ("= N[start + t]", "= N[start + (step * t) % 256]"),
         ("= cells[(step * t) % 256]", "= cells[t]"),
         status="budget",
     ),
-    wrong(
-        "no block anywhere",
-        "does each block write outputs of its own",
-        ("blockIdx.x * 256", "0"),
-    ),
+    wrong("no block anywhere", ("blockIdx.x * 256", "0")),
     wrong(
         "a size that the launch should give",
-        "where the size is known before, write it into the kernel",
         ("__shared__ float cells[256];", "extern __shared__ float cells[];"),
         status="finding",
     ),

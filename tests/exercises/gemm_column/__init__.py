@@ -1,7 +1,5 @@
 """Answers to gemm_column, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 LOOP = "sum[r] += tile_a[patch + r][i] * x;"
@@ -9,7 +7,6 @@ RIGHT = (
     right("the cell of X in a register"),
     right(
         "the rows outside, the steps inside, cells of X in an array",
-        "solution.cu",
         (
             "        for (int i = 0; i < DEPTH; ++i) {\n"
             "            const float x = tile_x[i][column];\n"
@@ -32,7 +29,6 @@ RIGHT = (
 WRONG = (
     wrong(
         "each product many times",
-        "do again what",
         (
             "sum[r] += tile_a[patch + r][i] * x;",
             """const float a = tile_a[patch + r][i], before = sum[r];
@@ -42,10 +38,9 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "the first barrier is missing",
-        "race",
         (
             "        __syncthreads();\n        // For each of the DEPTH steps",
             "        // For each of the DEPTH steps",
@@ -54,7 +49,6 @@ WRONG = (
     ),
     wrong(
         "the cell of X read for each product",
-        "keeps in a variable",
         (
             LOOP,
             "sum[r] += tile_a[patch + r][i] * *(volatile float*)&tile_x[i][column];",
@@ -63,7 +57,6 @@ WRONG = (
     ),
     wrong(
         "the tiles are filled and not read",
-        "multiply the cells of the tiles",
         (
             "            const float x = tile_x[i][column];\n",
             "            const bool is_term = first + i < inner;\n"

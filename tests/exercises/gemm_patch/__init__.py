@@ -1,14 +1,11 @@
 """Answers to gemm_patch, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("8 and 8 cells, each with each"),
     right(
         "a row of the patch at a time",
-        "solution.cu",
         ("                a[p] = tile_a[ty + p * ACROSS][i];\n", ""),
         (
             "            for (int r = 0; r < PATCH; ++r) {\n"
@@ -24,10 +21,9 @@ RIGHT = (
     ),
 )
 WRONG = (
-    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "each cell read for each product",
-        "keeps in a variable",
         (
             "sum[r][s] += a[r] * x[s];",
             "sum[r][s] += *(volatile float*)&tile_a[ty + r * ACROSS][i] * x[s];",
@@ -35,9 +31,6 @@ WRONG = (
         status="budget",
     ),
     wrong(
-        "sums in double",
-        "the sums are floats",
-        ("float sum[PATCH][PATCH]", "double sum[PATCH][PATCH]"),
-        status="budget",
+        "sums in double", ("float sum[PATCH][PATCH]", "double sum[PATCH][PATCH]"), status="budget"
     ),
 )

@@ -1,7 +1,5 @@
 """Answers to im2col_basic, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 STORE = "rows[(p * K + q) * out_h * out_w + pixel]"
@@ -30,49 +28,23 @@ POINTERS = """    const float* in = channel + pixel / out_w * W + pixel % out_w;
 
 RIGHT = (
     right("two loops"),
-    right("pointers that go on", "solution.cu", (QUOTIENTS + LOOPS, POINTERS)),
-    right("one loop over the filter cells", "right_one_loop.cu"),
+    right("pointers that go on", (QUOTIENTS + LOOPS, POINTERS)),
+    right("one loop over the filter cells", file="right_one_loop.cu"),
 )
 
 WRONG = (
-    wrong(
-        "half of the threads, two outputs each",
-        "leaves another one idle",
-        (QUOTIENTS + LOOPS, PAIRS),
-        status="budget",
-    ),
-    wrong(
-        "images one channel apart",
-        "begins with channel b * c",
-        ("x + ((size_t)b * C + c)", "x + ((size_t)b + c)"),
-    ),
-    wrong("p for both", "p stands for both", ("W + w + q]", "W + w + p]")),
-    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
-    wrong(
-        "rows and columns changed",
-        "are exchanged",
-        (STORE, STORE.replace("p * K + q", "q * K + p")),
-    ),
-    wrong(
-        "the image taken as wide as the outputs",
-        "out_w apart",
-        (CELL, "channel[(h + p) * out_w + w + q]"),
-    ),
-    wrong("one channel for all", "channel 0 of image 0", (CELL, CELL.replace("channel", "x"))),
+    wrong("half of the threads, two outputs each", (QUOTIENTS + LOOPS, PAIRS), status="budget"),
+    wrong("images one channel apart", ("x + ((size_t)b * C + c)", "x + ((size_t)b + c)")),
+    wrong("p for both", ("W + w + q]", "W + w + p]")),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("rows and columns changed", (STORE, STORE.replace("p * K + q", "q * K + p"))),
+    wrong("the image taken as wide as the outputs", (CELL, "channel[(h + p) * out_w + w + q]")),
+    wrong("one channel for all", (CELL, CELL.replace("channel", "x"))),
     wrong(
         "every cell loaded twice",
-        "load it once",
         (CELL, CELL + " * 0.5f + 0.5f * ((volatile float*)" + CELL[:7] + ")[(h + p) * W + w + q]"),
         status="budget",
     ),
-    wrong(
-        "filters of at most 7 x 7",
-        "never written",
-        ("p < K;", "p < 7 && p < K;"),
-    ),
-    wrong(
-        "the first image for all",
-        "cells of image 0",
-        ("x + ((size_t)b * C + c) * H * W", "x + (size_t)c * H * W"),
-    ),
+    wrong("filters of at most 7 x 7", ("p < K;", "p < 7 && p < K;")),
+    wrong("the first image for all", ("x + ((size_t)b * C + c) * H * W", "x + (size_t)c * H * W")),
 )

@@ -1,33 +1,26 @@
 """Answers to implicit_counting, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("counted with carries"),
-    right("carries at the end of a step", "right_at_end.cu"),
-    right("one by one, sixteen times", "right_one_by_one.cu"),
+    right("carries at the end of a step", file="right_at_end.cu"),
+    right("one by one, sixteen times", file="right_one_by_one.cu"),
 )
 
 
 WRONG = (
-    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
-    wrong("divisions in the loop", "divisions per warp", file="wrong_divided.cu", status="budget"),
-    wrong("the divisions in a macro", "divisions per warp", file="wrong_macro.cu", status="budget"),
-    wrong("divisions of floats", "divisions per warp", file="wrong_float.cu", status="budget"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("divisions in the loop", file="wrong_divided.cu", status="budget"),
+    wrong("the divisions in a macro", file="wrong_macro.cu", status="budget"),
+    wrong("divisions of floats", file="wrong_float.cu", status="budget"),
     wrong(
         "cells loaded twice",
-        "loads per tile and step",
         (
             "corner[(c * H + p) * W + q] : 0.0f;",
             "corner[(c * H + p) * W + q] + 0 * corner[0] + 0 * x[1] : 0.0f;",
         ),
         status="budget",
     ),
-    wrong(
-        "nothing is written",
-        "nothing is written",
-        ("    if (row < M && col < cols) y", "    if (M < 0) y"),
-    ),
+    wrong("nothing is written", ("    if (row < M && col < cols) y", "    if (M < 0) y")),
 )

@@ -1,7 +1,5 @@
 """Answers to lanes, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import broken_python, right_python, wrong_python
 
 WARPS = "    warps = -(-width * width // 32)  # of a block"
@@ -9,32 +7,25 @@ LAST = "    return 32 * warps * tiles"
 
 RIGHT = (
     right_python("warps of a block"),
-    right_python("tile by tile", "right_tiles.py"),
+    right_python("tile by tile", file="right_tiles.py"),
     right_python(
-        "a whole number as a float",
-        "solution.py",
-        ("return 32 * warps * tiles", "return 32.0 * warps * tiles"),
+        "a whole number as a float", ("return 32 * warps * tiles", "return 32.0 * warps * tiles")
     ),
 )
 
 WRONG = (
-    wrong_python("the stub", "whole warps", file="stub.py", status="not_begun"),
+    wrong_python("the stub", file="stub.py", status="not_begun"),
     wrong_python(
-        "threads in all, rounded up",
-        "not those of the map",
-        (LAST, "    return 32 * -(-tiles * width * width // 32)"),
+        "threads in all, rounded up", (LAST, "    return 32 * -(-tiles * width * width // 32)")
     ),
-    wrong_python("warps", "each of them has 32 lanes", (LAST, "    return warps * tiles")),
+    wrong_python("warps", (LAST, "    return warps * tiles")),
     wrong_python(
         "tiles rounded down",
-        "idle ones count",
         ("-(-out_h // width) * -(-out_w // width)", "(out_h // width) * (out_w // width)"),
     ),
     wrong_python(
-        "threads over 32, rounded down",
-        "idle ones count",
-        ("-(-width * width // 32)", "width * width // 32"),
+        "threads over 32, rounded down", ("-(-width * width // 32)", "width * width // 32")
     ),
-    wrong_python("a number with a fraction", "whole number", (LAST, LAST + " / 7")),
+    wrong_python("a number with a fraction", (LAST, LAST + " / 7")),
     *broken_python("lanes", (LAST, "    return 1 // 0")),
 )

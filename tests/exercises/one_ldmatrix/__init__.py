@@ -1,7 +1,5 @@
 """Answers to one_ldmatrix, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 ROW_OF_A, ROW_OF_B = "&a_rows[lane % 16][lane / 16];", "&b_rows[lane % 16];"
@@ -9,10 +7,9 @@ COPY = "a_rows[lane / 2][lane % 2] = reinterpret_cast<const Eight*>(A)[lane];"
 
 RIGHT = (
     right("ours"),
-    right("a pitch without conflicts", "solution.cu", ("-DPITCH=2", "-DPITCH=3")),
+    right("a pitch without conflicts", ("-DPITCH=2", "-DPITCH=3")),
     right(
         "rows by squares, a barrier of the block",
-        "solution.cu",
         (ROW_OF_A, "&a_rows[lane % 8 + lane / 8 % 2 * 8][lane >> 4];"),
         (ROW_OF_B, "b_rows + (lane & 15);"),
         ("__syncwarp();   //", "__syncthreads();   //"),
@@ -20,10 +17,9 @@ RIGHT = (
 )
 
 WRONG = (
-    wrong("the stub", "32 eights", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "halves one at a time",
-        "16 bytes a lane",
         (
             COPY,
             "for (int k = lane; k < 256; k += 32) {\n"
@@ -33,12 +29,10 @@ WRONG = (
     ),
     wrong(
         "the lanes that march together",
-        "name them yourself",
         ("    __syncwarp();   //", "    __syncwarp(__activemask());   //"),
     ),
     wrong(
         "fragments cell by cell, beside two idle ldmatrix",
-        "no lane loads a cell of the fragments by itself",
         (
             "    float d[4];\n",
             "    const unsigned* pairs = reinterpret_cast<const unsigned*>(a_rows);\n"

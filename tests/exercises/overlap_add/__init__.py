@@ -1,15 +1,12 @@
 """Answers to overlap_add, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("a loop for each gap, every sum by an atomic"),
-    right("one owner of the sums that no other block has", "right_owner.cu"),
+    right("one owner of the sums that no other block has", file="right_owner.cu"),
     right(
         "two points a thread, by name",
-        "solution.cu",
         (
             "        cells[i] = make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);\n",
             "        cells[i].x = a.x * b.x - a.y * b.y;\n"
@@ -20,22 +17,15 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("the stub", "a transform reads all size points", file="stub.cu", status="not_begun"),
-    wrong(
-        "the index is a short",
-        "out-of-bounds",
-        ("const int start =", "const short start ="),
-        status="finding",
-    ),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("the index is a short", ("const int start =", "const short start ="), status="finding"),
     wrong(
         "a barrier in each turn",
-        "waits at barriers",
         ("        const int out =", "        __syncthreads();\n        const int out ="),
         status="budget",
     ),
     wrong(
         "thread 0 loads the segment",
-        "share its size points",
         (
             "i = threadIdx.x; i < SIZE; i += blockDim.x) {\n        const bool",
             "i = threadIdx.x; threadIdx.x == 0 && i < SIZE; ++i) {\n        const bool",

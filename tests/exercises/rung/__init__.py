@@ -1,34 +1,21 @@
 """Answers to rung, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("a tile and the weights of four maps"),
-    right("eight maps", "solution.cu", ("-DMAPS=4", "-DMAPS=8")),
-    right("by rows, the weights of a place side by side", "right_rows.cu"),
+    right("eight maps", ("-DMAPS=4", "-DMAPS=8")),
+    right("by rows, the weights of a place side by side", file="right_rows.cu"),
 )
 
 
 WRONG = (
-    wrong("the stub", "all sums are 0", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
+    wrong("one map a block, no weights staged", file="wrong_one_map.cu", status="budget"),
+    wrong("MAPS that the launch cannot have", ("-DMAPS=4", "-DMAPS=0"), status="refused"),
+    wrong("transposed", ("* taps[m][i]", "* taps[m][i % K * K + i / K]")),
+    wrong("the last channel left out", ("c < C", "c < (C > 1 ? C - 1 : C)")),
     wrong(
-        "one map a block, no weights staged",
-        "load sectors per output",
-        file="wrong_one_map.cu",
-        status="budget",
-    ),
-    wrong(
-        "MAPS that the launch cannot have",
-        "must be 1 or more",
-        ("-DMAPS=4", "-DMAPS=0"),
-        status="refused",
-    ),
-    wrong("transposed", "are exchanged", ("* taps[m][i]", "* taps[m][i % K * K + i / K]")),
-    wrong("the last channel left out", "last channel", ("c < C", "c < (C > 1 ? C - 1 : C)")),
-    wrong(
-        "nothing is written",
         "nothing is written",
         (
             "    for (int m = 0; m < maps && inside; ++m)\n        y",
@@ -37,7 +24,6 @@ WRONG = (
     ),
     wrong(
         "a cell read for each map",
-        "read once for all maps",
         (
             "sum[m] += cell * taps",
             "sum[m] += ((volatile float*)tile[threadIdx.y + i / K])[threadIdx.x + i % K] * taps",
@@ -46,7 +32,6 @@ WRONG = (
     ),
     wrong(
         "one warp loads the tile",
-        "all 256 threads share",
         (
             "for (int i = t; i < span * span; i += 256) {",
             "for (int i = t; t < 32 && i < span * span; i += 32) {",
@@ -55,7 +40,6 @@ WRONG = (
     ),
     wrong(
         "cells numbered in 16 bits",
-        "index a short",
         (
             "x[(((size_t)b * C + c) * H + top + r) * W + left + s]",
             "x[(unsigned short) (((b * C + c) * H + top + r) * W + left + s)]",

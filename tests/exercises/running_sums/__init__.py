@@ -1,34 +1,22 @@
 """Answers to running_sums, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("read, wait, write, wait"),
-    right("two arrays by turns", "right_two_arrays.cu"),
-    right("shuffles in each warp, then the warps' totals", "right_warps.cu"),
-    right("up a tree, and down again", "right_tree.cu"),
+    right("two arrays by turns", file="right_two_arrays.cu"),
+    right("shuffles in each warp, then the warps' totals", file="right_warps.cu"),
+    right("up a tree, and down again", file="right_tree.cu"),
 )
 
 
 WRONG = (
-    wrong(
-        "one thread adds all", "wait for one of them", file="wrong_one_thread.cu", status="budget"
-    ),
-    wrong(
-        "32 shuffles in a row", "and not in 31", file="wrong_serial_shuffles.cu", status="budget"
-    ),
-    wrong("each thread adds all", "eight steps", file="wrong_long_sums.cu", status="budget"),
-    wrong(
-        "sums from global memory",
-        "loads its own number",
-        file="wrong_global.cu",
-        status="budget",
-    ),
+    wrong("one thread adds all", file="wrong_one_thread.cu", status="budget"),
+    wrong("32 shuffles in a row", file="wrong_serial_shuffles.cu", status="budget"),
+    wrong("each thread adds all", file="wrong_long_sums.cu", status="budget"),
+    wrong("sums from global memory", file="wrong_global.cu", status="budget"),
     wrong(
         "one warp fills s",
-        "a warp that loads for the others",
         (
             "    s[t] = i < n ? N[i] : 0.0f;\n",
             "    for (int k = t; t < 32 && k < 256; k += 32) {\n"

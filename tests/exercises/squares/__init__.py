@@ -1,33 +1,22 @@
 """Answers to squares, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("a variable for the index"),
-    right("a __device__ function", "right_function.cu"),
-    right("a reference to the output", "solution.cu", ("  P[i] =", "  float& p = P[i];\n    p =")),
+    right("a __device__ function", file="right_function.cu"),
+    right("a reference to the output", ("  P[i] =", "  float& p = P[i];\n    p =")),
 )
 
 
 WRONG = (
-    wrong("powf", "for a square write x * x", ("N[i] * N[i];", "powf(N[i], 2.0f);")),
-    wrong("one thread does everything", "own part", file="wrong_one_thread.cu", status="budget"),
-    wrong("a constant", "work it out by hand", ("N[i] * N[i];", "9.0f;")),
-    wrong(
-        "the last warps are left out",
-        "behind the first 32. does each thread write",
-        ("  P[i] =", "  if (i < 32) P[i] ="),
-    ),
+    wrong("powf", ("N[i] * N[i];", "powf(N[i], 2.0f);")),
+    wrong("one thread does everything", file="wrong_one_thread.cu", status="budget"),
+    wrong("a constant", ("N[i] * N[i];", "9.0f;")),
+    wrong("the last warps are left out", ("  P[i] =", "  if (i < 32) P[i] =")),
     wrong(
         "computed in the input",
-        "an input stays as it is",
         ("    P[i] = N[i] * N[i];", "    float* M = (float*)N;\n    P[i] = M[i] *= N[i];"),
     ),
-    wrong(
-        "written to the input alone",
-        "What it computes belongs in P",
-        ("    P[i] = N", "    const_cast<float*>(N)[i] = N"),
-    ),
+    wrong("written to the input alone", ("    P[i] = N", "    const_cast<float*>(N)[i] = N")),
 )

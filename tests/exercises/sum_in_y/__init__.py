@@ -1,7 +1,5 @@
 """Answers to sum_in_y, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 PARAMETERS = (
@@ -11,10 +9,9 @@ SUM = "*sum += cell[p * W + q] * tap[p * FILTER_WIDTH + q];"
 
 RIGHT = (
     right("a promise for each array"),
-    right("a sum in a register, and no promise", "right_register.cu"),
+    right("a sum in a register, and no promise", file="right_register.cu"),
     right(
         "a promise for what is written",
-        "solution.cu",
         (PARAMETERS, "    float* __restrict__ y, const float* x, const float* filter,\n"),
     ),
 )
@@ -22,7 +19,6 @@ RIGHT = (
 WRONG = (
     wrong(
         "a block does the work of two",
-        "each block must do its own part",
         (
             "__global__ void sum_in_y(\n",
             "__device__ void of_block(int, float* __restrict__, const float* __restrict__,\n"
@@ -39,7 +35,6 @@ WRONG = (
     ),
     wrong(
         "read by __ldg",
-        "__ldg() keeps",
         (
             "+= cell[p * W + q] * tap[p * FILTER_WIDTH + q]",
             "+= __ldg(cell + p * W + q) * __ldg(tap + p * FILTER_WIDTH + q)",
@@ -48,22 +43,16 @@ WRONG = (
     ),
     wrong(
         "read by __ldg, and no promise",
-        "__restrict__ between",
         (PARAMETERS, "    float* y, const float* x, const float* filter,\n"),
         (SUM, "*sum += __ldg(cell + p * W + q) * __ldg(tap + p * FILTER_WIDTH + q);"),
         status="budget",
     ),
-    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "no promise",
-        "__restrict__ between",
         (PARAMETERS, "    float* y, const float* x, const float* filter,\n"),
         status="budget",
     ),
-    wrong("not begun with 0", "NaN", ("        *sum = 0.0f;\n", "")),
-    wrong(
-        "the weights of channel 0",
-        "weights of channel 0",
-        ("filter + (m * C + c)", "filter + (m * C)"),
-    ),
+    wrong("not begun with 0", ("        *sum = 0.0f;\n", "")),
+    wrong("the weights of channel 0", ("filter + (m * C + c)", "filter + (m * C)")),
 )

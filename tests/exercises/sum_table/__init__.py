@@ -1,25 +1,21 @@
 """Answers to sum_table, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("an index"),
-    right("a pointer to the row, and a loop along it", "right_pointer.cu"),
+    right("a pointer to the row, and a loop along it", file="right_pointer.cu"),
 )
 
 
 WRONG = (
     wrong(
         "a cell number in a short",
-        "is an index a short",
         ("T[y * pitch + x]", "T[short(y * pitch + x)]"),
         status="finding",
     ),
     wrong(
         "lanes down the columns",
-        "a broadcast",
         (
             "blockIdx.x * blockDim.x + threadIdx.x",
             "blockIdx.x * 32 + (threadIdx.y * 32 + threadIdx.x) / 8",
@@ -30,14 +26,9 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong(
-        "only the first row of blocks",
-        "never written",
-        ("y < height", "y < 8 && y < height"),
-    ),
+    wrong("only the first row of blocks", ("y < height", "y < 8 && y < height")),
     wrong(
         "two stores to each cell",
-        "store each output once",
         (
             "T[y * pitch + x] = column[y] + row[x];",
             "{ volatile float* cell = T + y * pitch + x; *cell = column[y]; "

@@ -1,15 +1,12 @@
 """Answers to tile_product, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("one pair of tiles"),
-    right("two pairs by turns, and no zeros", "right_two_buffers.cu"),
+    right("two pairs by turns, and no zeros", file="right_two_buffers.cu"),
     right(
         "tiles as arrays of one axis",
-        "solution.cu",
         ("a[y][k] * b[k][x]", "(&a[0][0])[16 * y + k] * (&b[0][0])[16 * k + x]"),
     ),
 )
@@ -18,7 +15,6 @@ RIGHT = (
 WRONG = (
     wrong(
         "each sum five times",
-        "do again what",
         (
             "for (int k = 0; k < 16; ++k) sum += a[y][k] * b[k][x];",
             "const float before = sum;\n        for (int again = 0; again < 5; ++again) {\n"
@@ -29,7 +25,6 @@ WRONG = (
     ),
     wrong(
         "no tiles in a large grid",
-        "in each turn a thread loads",
         (
             "    for (int first",
             "    if (gridDim.x * gridDim.y > 99) {\n"
@@ -39,34 +34,25 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong(
-        "one warp fills the tiles",
-        "others have nothing to do",
-        file="wrong_one_warp.cu",
-        status="budget",
-    ),
+    wrong("one warp fills the tiles", file="wrong_one_warp.cu", status="budget"),
     wrong(
         "an index of A of 16 bits",
-        "only arrays of",
         ("A[r * inner + first + x]", "A[(unsigned short)(r * inner + first + x)]"),
     ),
     wrong(
         "tiles of halves",
-        "or fp16",
         ("__shared__ float a", "__shared__ __half a"),
         ("a[y][k] * b[k][x]", "__half2float(a[y][k]) * __half2float(b[k][x])"),
         ("__global__ void", "#include <cuda_fp16.h>\n__global__ void"),
     ),
     wrong(
         "rows of a tile padded by one word",
-        "a row that is padded",
         ("__shared__ float a[16][16], b[16][16]", "__shared__ float a[16][17], b[16][17]"),
         status="budget",
     ),
-    wrong("no tiles", "in each turn a thread loads", file="wrong_direct.cu", status="budget"),
+    wrong("no tiles", file="wrong_direct.cu", status="budget"),
     wrong(
         "lanes down the columns of B",
-        "neighbouring cells of a row",
         (
             "b[y][x] = first + y < inner && c < cols ? B[(first + y) * cols + c]",
             "b[x][y] = first + x < inner && blockIdx.x * 16 + y < cols ? "

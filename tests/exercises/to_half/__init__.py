@@ -1,7 +1,5 @@
 """Answers to to_half, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 GUARD = "if (i < n / 2) {"
@@ -13,7 +11,6 @@ RIGHT = (
     right("ours"),
     right(
         "a loop by all threads of the grid",
-        "solution.cu",
         (
             GUARD,
             "for (long long k = i; k < n / 2; k += (long long)gridDim.x * blockDim.x) {",
@@ -21,20 +18,18 @@ RIGHT = (
         ("(from)[i]", "(from)[k]"),
         ("(to)[i]", "(to)[k]"),
     ),
-    right("CUDA's function of a float2", "solution.cu", (MADE, "__float22half2_rn(two)")),
+    right("CUDA's function of a float2", (MADE, "__float22half2_rn(two)")),
     right(
         "each half by itself, the guard in cells",
-        "solution.cu",
         (GUARD, "if (2 * i + 1 < n) {"),
         (MADE, "__halves2half2(__float2half(two.x), __float2half_rn(two.y))"),
     ),
 )
 
 WRONG = (
-    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "one number at a time",
-        "brings both numbers",
         (
             LOAD,
             "const volatile float* pair = from + 2 * i;\n"
@@ -44,7 +39,6 @@ WRONG = (
     ),
     wrong(
         "two stores",
-        "writes both halves",
         (
             STORE,
             "volatile unsigned short* there =\n"
@@ -56,7 +50,6 @@ WRONG = (
     ),
     wrong(
         "the index as a short",
-        "is an index a short",
         ("    if (i < n / 2) {", "    const short k = i;\n    if (k < n / 2) {"),
         ("(from)[i]", "(from)[k]"),
         ("(to)[i]", "(to)[k]"),
@@ -64,7 +57,6 @@ WRONG = (
     ),
     wrong(
         "the number of a pair in 16 bits",
-        "is an index a short",
         (
             "reinterpret_cast<const float2*>(from)[i]",
             "reinterpret_cast<const float2*>(from)[(unsigned short)i]",
@@ -72,7 +64,6 @@ WRONG = (
     ),
     wrong(
         "two pairs by every second thread",
-        "work of two leaves another one idle",
         (
             "    if (i < n / 2) {",
             "    for (long long k = i; k < i + 2 && k < n / 2 && i % 2 == 0; ++k) {",

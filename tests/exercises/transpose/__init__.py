@@ -1,21 +1,18 @@
 """Answers to transpose, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("rows of 33 cells"),
-    right("turned while it is filled, rotated rows", "right_turned_store.cu"),
+    right("turned while it is filled, rotated rows", file="right_turned_store.cu"),
 )
 
 
 WRONG = (
-    wrong("no tile", "where can a block keep", file="wrong_direct.cu", status="budget"),
-    wrong("rows of 32 cells", "in one bank", ("tile[32][33]", "tile[32][32]"), status="budget"),
+    wrong("no tile", file="wrong_direct.cu", status="budget"),
+    wrong("rows of 32 cells", ("tile[32][33]", "tile[32][32]"), status="budget"),
     wrong(
         "one warp fills the tile",
-        "a warp that loads for the others",
         (
             "    if (x < width && y < height) tile[threadIdx.y][threadIdx.x] = N[y * width + x];",
             "    for (int r = 0; threadIdx.y == 0 && r < 32; ++r)\n"

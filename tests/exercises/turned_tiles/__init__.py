@@ -12,28 +12,27 @@ START = """        if (start + stride < n) {
 """
 
 
-def later(wait: str) -> tuple[str, tuple[str, str], tuple[str, str]]:
+def later(wait: str) -> tuple[tuple[str, str], tuple[str, str]]:
     """The solution with the wait before the next copy is started."""
     waits = WAIT.replace("wait_group 1", wait)
     both = f"{WAIT}        __syncthreads();\n"
-    return "solution.cu", (START, ""), (both, f"{waits}        __syncthreads();\n{START}")
+    return (START, ""), (both, f"{waits}        __syncthreads();\n{START}")
 
 
 RIGHT = (
     right("two buffers, wait_group 1"),
-    right("three buffers, two copies under way", "right_three.cu"),
+    right("three buffers, two copies under way", file="right_three.cu"),
     *(
         right(f"the next copy behind the wait, by {wait}", *later(wait))
         for wait in ("wait_all", "wait_group 0")
     ),
-    right("CUDA's functions for cp.async", "right_pipeline.cu"),
+    right("CUDA's functions for cp.async", file="right_pipeline.cu"),
 )
 
 
 WRONG = (
     wrong(
         "every second block does the work of two",
-        "each block must do its own part",
         ("stride = 256 * gridDim.x;", "stride = 256 * ((gridDim.x + 1) / 2);"),
         (
             "int start = 256 * blockIdx.x;",
@@ -41,26 +40,16 @@ WRONG = (
         ),
         status="budget",
     ),
-    wrong("the stub", "copy each tile by cp.async", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     *(
         wrong(
             f"everything is waited for, by {wait}",
-            "must be under way",
             ("cp.async.wait_group 1;", f"cp.async.{wait};"),
             status="budget",
         )
         for wait in ("wait_all", "wait_group 0")
     ),
-    wrong("one tile after another", "must be under way", file="wrong_in_turn.cu", status="budget"),
-    wrong(
-        "outputs read from N, copies idle",
-        "copied once",
-        file="wrong_direct.cu",
-        status="budget",
-    ),
-    wrong(
-        "nothing is written",
-        "nothing is written",
-        ("o < 256", "o < 0"),
-    ),
+    wrong("one tile after another", file="wrong_in_turn.cu", status="budget"),
+    wrong("outputs read from N, copies idle", file="wrong_direct.cu", status="budget"),
+    wrong("nothing is written", ("o < 256", "o < 0")),
 )

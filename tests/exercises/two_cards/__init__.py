@@ -1,7 +1,5 @@
 """Answers to two_cards, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import broken_python, right_python, wrong_python
 
 GIVE = "    cards.streams[0].wait_for_event(cards.give(1, 0))\n"
@@ -9,31 +7,16 @@ PUT = "    cards.streams[1].wait_for_event(cards.put(0, 1))\n"
 
 RIGHT = (
     right_python("three works and two waits"),
-    right_python("events by name", "right_events.py"),
-    right_python("card 1 adds", "right_other.py"),
+    right_python("events by name", file="right_events.py"),
+    right_python("card 1 adds", file="right_other.py"),
 )
 
 WRONG = (
-    wrong_python("the stub", "must stand in the vector", file="stub.py", status="not_begun"),
-    wrong_python(
-        "card 0 does not wait",
-        "copy into its inbox",
-        (GIVE, "    cards.give(1, 0)\n"),
-        status="finding",
-    ),
-    wrong_python(
-        "card 1 does not wait",
-        "goes on with its vector",
-        (PUT, "    cards.put(0, 1)\n"),
-        status="finding",
-    ),
-    wrong_python("no sum on card 1", "does put() bring the sum", (PUT, "")),
-    wrong_python("nothing is added", "every card", ("    cards.add(0)\n", "")),
-    wrong_python(
-        "the host waits",
-        "the host waits",
-        (GIVE, "    cards.give(1, 0).synchronize()\n"),
-        status="budget",
-    ),
+    wrong_python("the stub", file="stub.py", status="not_begun"),
+    wrong_python("card 0 does not wait", (GIVE, "    cards.give(1, 0)\n"), status="finding"),
+    wrong_python("card 1 does not wait", (PUT, "    cards.put(0, 1)\n"), status="finding"),
+    wrong_python("no sum on card 1", (PUT, "")),
+    wrong_python("nothing is added", ("    cards.add(0)\n", "")),
+    wrong_python("the host waits", (GIVE, "    cards.give(1, 0).synchronize()\n"), status="budget"),
     *broken_python("both", error=("    cards.add(0)\n", "    cards.add(0 // 0)\n")),
 )

@@ -1,42 +1,28 @@
 """Answers to two_products, right and wrong."""
 
-from __future__ import annotations
-
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("a loop over two steps"),
-    right("two instructions written out", "right_written_out.cu"),
-    right("fragments by ldmatrix", "right_ldmatrix.cu"),
+    right("two instructions written out", file="right_written_out.cu"),
+    right("fragments by ldmatrix", file="right_ldmatrix.cu"),
 )
 
 
 WRONG = (
-    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
+    wrong("the stub", file="stub.cu", status="not_begun"),
     wrong(
         "lane 0 alone stores",
-        "never written",
         (
             "    D[8 * group + two] = d[0];",
             "    if (threadIdx.x) return;\n    D[8 * group + two] = d[0];",
         ),
     ),
-    wrong("no tensor cores", "tensor cores", file="wrong_no_tensor.cu", status="budget"),
-    wrong(
-        "no tensor cores, and two idle mma",
-        "tensor cores should make",
-        file="wrong_idle.cu",
-        status="budget",
-    ),
-    wrong(
-        "products of doubles, and two idle mma",
-        "tensor cores should make",
-        file="wrong_doubles.cu",
-        status="budget",
-    ),
+    wrong("no tensor cores", file="wrong_no_tensor.cu", status="budget"),
+    wrong("no tensor cores, and two idle mma", file="wrong_idle.cu", status="budget"),
+    wrong("products of doubles, and two idle mma", file="wrong_doubles.cu", status="budget"),
     wrong(
         "A one half at a time",
-        "one load of 4 bytes",
         (
             "        Pair a[4];",
             "        Pair a[4];\n        Pair c[4];\n"

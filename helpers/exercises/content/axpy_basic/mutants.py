@@ -7,13 +7,13 @@ NUMBER = "blockIdx.x * blockDim.x + threadIdx.x"
 ELEMENT = "a * x[i] + y[i]"
 
 SAME_NUMBER = (
-    "Several threads have the same i, because threadIdx.x begins at 0 in each block. Gap 1 needs "
-    "the number of the block, too, and how many threads a block has: thread 0 of block 1 has "
-    "element 256 if blocks have 256 threads."
+    "Several threads have the same i, because threadIdx.x begins at 0 in each block. The index "
+    "also needs the number of the block, and how many threads a block has: in blocks of 256 "
+    "threads, thread 0 of block 1 has element 256."
 )
 NO_ELEMENT = (
-    "Some thread has no element, and reads behind the end of x. Gap 2 must stop it: an element "
-    "exists where i < n."
+    "Some threads have no element, and read past the end of x. The guard must stop them: an "
+    "element exists if i < n."
 )
 LAST_LEFT_OUT = "The last element is left out: i < n is right, i < n - 1 is not."
 
@@ -26,12 +26,12 @@ WRONG_SUMS = (
     ),
     mutant("The elements are a * x[i]: y[i] is not added.", (ELEMENT, "a * x[i]")),
     mutant(
-        "y[i] is added twice: y[i] = a * x[i] + y[i] adds it already, so write = in place of +=.",
+        "y[i] is added twice: y[i] = a * x[i] + y[i] already adds it, so write = and not +=.",
         (f"y[i] = {ELEMENT}", f"y[i] += {ELEMENT}"),
     ),
     mutant("x and y are exchanged: an element is a * x[i] + y[i].", (ELEMENT, "a * y[i] + x[i]")),
     mutant(
-        "A factor is written into the kernel: keep the argument a.", ("a * x[i]", "2.0f * x[i]")
+        "The factor is a constant in the kernel: use the argument a.", ("a * x[i]", "2.0f * x[i]")
     ),
 )
 
@@ -40,7 +40,7 @@ MUTANTS = (
     mutant(SAME_NUMBER, (NUMBER, "threadIdx.x")),
     mutant(
         "Block and thread are exchanged: block blockIdx.x begins at element blockIdx.x * "
-        "blockDim.x, and its threads go on from there by threadIdx.x.",
+        "blockDim.x, and threadIdx.x counts on from there.",
         (NUMBER, "threadIdx.x * blockDim.x + blockIdx.x"),
     ),
     mutant(OTHER_BLOCKS, ("* blockDim.x", "* 256")),

@@ -70,7 +70,7 @@ EXERCISE = kit.Exercise(
             ),  # as axpy_basic has; the tail may take one sector more of each
             "Look at the first elements of the 32 lanes of a warp: they should be neighbours, not "
             "every second one. The same holds for their second elements. (If they are, the second "
-            "ones begin inside a sector: let them begin blockDim.x behind the first.)",
+            "ones begin inside a sector: let each be blockDim.x after the first.)",
         ),
         kit.Budget(
             "loads per element",
@@ -96,9 +96,9 @@ EXERCISE = kit.Exercise(
     most_of_a_block=lambda case: 2 * case["block"],
     hints=(
         "Write down the first element of lanes 0, 1 and 2. How far apart are they?",
-        "If the first elements of a block's threads are neighbours, where must the second ones "
-        "stand?",
-        "A block has 2 * blockDim.x elements. The first of each thread come from the first "
-        "blockDim.x of them, and the second blockDim.x behind.",
+        "If the first elements of a block's threads are neighbours, which elements are left for "
+        "the second ones?",
+        "A block has 2 * blockDim.x elements. A thread's first element is in the first half of "
+        "them, and its second element is blockDim.x after that.",
     ),
 )

@@ -9,8 +9,8 @@ GUARD = "The guard must stop each thread at n, the argument: i < n."
 MUTANTS = (
     mutant(LAST_LEFT_OUT, ("i < n", "i < n - 1")),
     mutant(
-        "Half of the elements keep their old value: with half the blocks each thread must compute "
-        "a second element, too.",
+        "Half of the elements keep their old value: with half the blocks, each thread must also "
+        "compute a second element.",
         ("k < 2", "k < 1"),
         ("2 * blockIdx.x", "blockIdx.x"),
     ),

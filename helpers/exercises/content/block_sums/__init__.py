@@ -78,7 +78,7 @@ ATOMICS = (
 EXERCISE = kit.Exercise(
     name="block_sums",
     lab="105_five_broken_kernels",
-    title="Mend a sum whose last warp needs no __syncthreads()",
+    title="Fix a sum whose last warp needs no __syncthreads()",
     cases=cases,
     small=small,
     reference=sums,
@@ -103,9 +103,9 @@ EXERCISE = kit.Exercise(
             "shared load requests per block",
             kit.per_block("shared", "load"),
             40,
-            "Half of the threads that are left add a pair in each step, and they should be the "
-            "first ones, 128, then 64 ...: whole warps are then done. Threads 2, 4, 8 ... apart "
-            "keep all warps at work, and one thread alone makes 255 additions in a row.",
+            "In each step, half of the remaining threads add a pair. They should be the first "
+            "ones, 128, then 64 ...: whole warps are then done. Threads 2, 4, 8 ... apart keep "
+            "all warps at work, and one thread alone makes 255 additions in a row.",
         ),
         kit.numbers_of_a_thread(
             24,

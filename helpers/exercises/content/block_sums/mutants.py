@@ -6,13 +6,13 @@ WAIT = "        __syncwarp();\n"
 STEP = "if (t < stride) s[t] += s[t + stride];\n        __syncwarp();"
 
 WITHIN_WARP = (
-    "Both threads belong to one warp, and since Volta its lanes need not march in step: a "
-    "__syncwarp() is missing between the write and the read. In the same line they race as well: "
-    "let only lanes below `stride` add, or read into a variable, wait, and then write."
+    "Both threads belong to one warp, whose lanes need not run in step: a __syncwarp() is missing "
+    "between the write and the read. They can also race within one line: let only lanes below "
+    "`stride` add, or read into a variable, wait, and then write."
 )
 BRANCH = (
-    "__syncwarp() names all 32 lanes, and some of them go round it: it stands in a branch that "
-    "they do not take. Put it behind the branch."
+    "__syncwarp() waits for all 32 lanes, but it is in a branch that some of them do not take. "
+    "Put it after the branch."
 )
 
 MUTANTS = (
@@ -21,7 +21,7 @@ MUTANTS = (
         ("stride >= 1", "stride >= 2"),
     ),
     mutant(
-        "Half of the numbers are not in the sum: behind stride 32 comes stride 16.",
+        "Half of the numbers are not in the sum: after stride 32 comes stride 16.",
         ("int stride = 16", "int stride = 8"),
     ),
     mutant(
@@ -34,7 +34,7 @@ MUTANTS = (
     ),
     mutant("Only the first warp's numbers are in the sum.", ("int stride = 128", "int stride = 0")),
     mutant(
-        "The sums are those of the first numbers alone.",
+        "Each sum is only the first number of its block.",
         ("== 0) sums[blockIdx.x] = s[0]", "== 0) sums[blockIdx.x] = N[i]"),
     ),
     mutant(
@@ -53,7 +53,7 @@ MUTANTS = (
         ),
     ),
     mutant(
-        "__syncthreads() waits for all 256 threads, and 224 of them are not in this branch: take "
+        "__syncthreads() waits for all 256 threads, and 224 of them are not in this branch: use "
         "__syncwarp().",
         ("__syncwarp()", "__syncthreads()"),
     ),

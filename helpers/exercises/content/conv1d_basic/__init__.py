@@ -32,11 +32,11 @@ EXERCISE = kit.Exercise(
     timed=large,
     most_of_a_block=lambda case: case.steps[0].block[0],
     hints=(
-        "Gaps 1 and 2 are two lines of axpy_basic, letter by letter: the one that begins with "
-        "`const int i`, and the `if`.",
+        "Gaps 1 and 2 are two lines of axpy_basic, word for word: the one that begins with `const "
+        "int i`, and the `if`.",
         "Gap 3 is a loop over j = 0, 1, 2. Its cell is i - 1 + j, and it is in the array if "
         "cell >= 0 && cell < n.",
-        "In the loop: if the cell is in the array, sum += N[cell] * filter[j]. The store below "
-        "stands outside of that `if`, so that thread 0 and thread n - 1 store their sums, too.",
+        "In the loop: if the cell is in the array, sum += N[cell] * filter[j]. The store comes "
+        "after that `if`, so thread 0 and thread n - 1 also store their sums.",
     ),
 )

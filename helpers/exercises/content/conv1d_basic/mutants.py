@@ -25,30 +25,29 @@ MUTANTS = (
     mutant(ONE_BLOCK, (NUMBER, "threadIdx.x")),
     mutant(ONE_BLOCK, (NUMBER, "threadIdx.x"), ("sum += N", "sum = N")),
     mutant(
-        "A sum has three terms, and each takes the place of the one before: += adds to a sum, = "
-        "replaces it.",
+        "Each of the three terms replaces the one before: += adds to a sum, = replaces it.",
         ("sum += N", "sum = N"),
     ),
     mutant(
-        "Each output is its own cell times filter[1], as in step 1: the neighbours i - 1 and i + 1 "
-        "are missing.",
+        "Each output is only its own cell times filter[1]: the neighbours i - 1 and i + 1 are "
+        "missing.",
         ("int j = 0; j < 3", "int j = 1; j < 2"),
     ),
     mutant(
-        "Cells outside N count as their neighbour, the edge cell. Here they count as 0.",
+        "Cells outside N repeat the edge cell. Here they count as 0.",
         ("i - 1 + j;", "min(max(i - 1 + j, 0), n - 1);"),
     ),
     mutant(
-        "The array goes on at its other end, like a ring. Here a ghost counts as 0.",
+        "The array wraps around, like a ring. Here a ghost counts as 0.",
         ("i - 1 + j;", "(i - 1 + j + n) % n;"),
     ),
     mutant(
-        "Only P[1] is wrong: it leaves out N[0], which is a cell and no ghost. The left neighbour "
+        "Only P[1] is wrong: it leaves out N[0], which is a cell, not a ghost. The left neighbour "
         "of output i exists from i = 1 on.",
         ("cell >= 0 &&", "(j > 0 || i > 1) &&"),
     ),
     mutant(
-        "Only P[n - 2] is wrong: it leaves out N[n - 1], which is a cell and no ghost. The right "
+        "Only P[n - 2] is wrong: it leaves out N[n - 1], which is a cell, not a ghost. The right "
         "neighbour of output i exists up to i = n - 2.",
         ("cell < n", "(j < 2 || i < n - 2)"),
     ),
@@ -58,23 +57,24 @@ MUTANTS = (
     ),
     mutant(OTHER_BLOCKS, ("blockDim.x", "256")),
     mutant(
-        "filter[2] is in no sum: the right neighbour has a weight of its own.",
+        "filter[2] is never used: it is the weight of the right neighbour.",
         ("filter[j]", "filter[j % 2]"),
     ),
     mutant(
-        "N[0] is in no sum, and it is no ghost: a cell exists if it is 0 or more.",
+        "No sum has N[0], which is a cell, not a ghost: a cell exists if its number is 0 or more.",
         ("cell >= 0", "cell > 0"),
     ),
     mutant(
-        "N[n - 1] is in no sum, and it is no ghost: a cell exists if it is below n.",
+        "No sum has N[n - 1], which is a cell, not a ghost: a cell exists if its number is below "
+        "n.",
         ("cell < n)", "cell < n - 1)"),
     ),
     mutant(
-        "Every output has the cells i - 1, i - 2 and i - 3: filter[j] belongs to i - 1 + j.",
+        "Every output has the cells i - 1, i - 2 and i - 3: filter[j] belongs to cell i - 1 + j.",
         ("i - 1 + j", "i - 1 - j"),
     ),
     mutant(
-        "Every output has the cells i, i + 1 and i + 2: filter[j] belongs to i - 1 + j.",
+        "Every output has the cells i, i + 1 and i + 2: filter[j] belongs to cell i - 1 + j.",
         ("i - 1 + j", "i + j"),
     ),
     mutant(
@@ -83,25 +83,25 @@ MUTANTS = (
         ("cell < n)", "cell < n && cell / (int)blockDim.x == (int)blockIdx.x)"),
     ),
     mutant(
-        "The first output of each later block leaves out its left neighbour, which exists: test i, "
-        "and not threadIdx.x. Only cell -1 is a ghost.",
+        "The first output of each later block leaves out its left neighbour, which exists: test "
+        "i, not threadIdx.x. Only cell -1 is a ghost.",
         ("cell >= 0 &&", "(j > 0 || threadIdx.x > 0) &&"),
     ),
     mutant(
-        "The last output of each block leaves out its right neighbour, which exists: test i, and "
-        "not threadIdx.x. Only cell n is a ghost.",
+        "The last output of each block leaves out its right neighbour, which exists: test i, not "
+        "threadIdx.x. Only cell n is a ghost.",
         ("cell < n)", "cell < n && (j < 2 || threadIdx.x < blockDim.x - 1))"),
     ),
     mutant(
-        "The first and the last output are left out: a ghost counts as 0, and its neighbour has an "
-        "output all the same.",
+        "The first and the last output are left out, but they exist: the ghost beside them counts "
+        "as 0.",
         ("if (i < n)", "if (i > 0 && i < n - 1)"),
     ),
     mutant(LAST_LEFT_OUT, ("if (i < n)", "if (i < n - 1)")),
     mutant(OWN_WEIGHTS, ("filter[j]", "(j == 0 ? 1.0f : j == 1 ? 2.0f : 4.0f)")),
     mutant(
-        "P[i] += adds to what P held before, and nobody has set that: add up in `sum`, and store "
-        "it by P[i] = sum.",
+        "P[i] += adds to what P held before, which nothing has set: add up in `sum`, and store it "
+        "by P[i] = sum.",
         ("P[i] = sum", "P[i] += sum"),
     ),
     mutant(

@@ -46,7 +46,7 @@ def convolved(case: kit.Case) -> np.ndarray:
 EXERCISE = kit.Exercise(
     name="conv1d_constant_divergent",
     lab="102_conv1d_constant_memory",
-    title="Let each lane begin with another weight",
+    title="Let each lane begin with a different weight",
     points=3,
     cases=cases,
     small=lambda rng: (signal(rng, n, w) for n, w in ((6, 3), (11, 3), (THREADS + 3, 3), (11, 7))),
@@ -76,9 +76,9 @@ EXERCISE = kit.Exercise(
     hints=(
         "With 7 weights, thread 0 takes 0, 1, 2, 3, 4, 5, 6, and thread 5 takes 5, 6, 0, 1, 2, 3, "
         "4. What is the rule for thread t in step j?",
-        "It is t + j, as long as that is below FILTER_WIDTH. The rest of a division by "
-        "FILTER_WIDTH begins again at 0.",
-        "The thread's number in its block is threadIdx.x. Add j, and take the rest by "
-        "% FILTER_WIDTH.",
+        "It is t + j while that is below FILTER_WIDTH. Then it starts again at 0, as the "
+        "remainder of a division by FILTER_WIDTH does.",
+        "The thread's number in its block is threadIdx.x. Add j, and take the remainder with % "
+        "FILTER_WIDTH.",
     ),
 )

@@ -5,13 +5,13 @@ from helpers.exercises.kit import mutant
 TAP = "(threadIdx.x + j) % FILTER_WIDTH"
 TWICE = (
     "Some weights are taken twice and others never: a thread takes FILTER_WIDTH different ones, "
-    "and begins again with 0 behind the last one."
+    "and starts again at 0 after the last one."
 )
 
 MUTANTS = (
     mutant("All threads take weight 0 in each step: replace the line.", (TAP, "0")),
     mutant(
-        "Each thread takes the same weight in all steps: the place must change with j, too.",
+        "Each thread takes the same weight in all steps: it must also depend on j.",
         (TAP, "threadIdx.x % FILTER_WIDTH"),
     ),
     mutant(
@@ -26,8 +26,8 @@ MUTANTS = (
     mutant(TWICE, (TAP, "(threadIdx.x * j) % FILTER_WIDTH")),
     mutant(TWICE, (TAP, "min(threadIdx.x + j, FILTER_WIDTH - 1)")),
     mutant(
-        "Weights have numbers from 0 to FILTER_WIDTH - 1. Which operator of C++ begins again at 0? "
-        "% gives the rest of a division.",
+        "Weights have numbers from 0 to FILTER_WIDTH - 1. Which C++ operator starts again at 0? % "
+        "gives the remainder of a division.",
         (TAP, "threadIdx.x + j"),
     ),
 )

@@ -9,7 +9,7 @@ extern "C" __global__ void conv1d_constant_divergent(float* P, const float* N, i
         float sum = 0.0f;
         for (int j = 0; j < FILTER_WIDTH; ++j) {
             //> Which weight does this thread take in step j? Thread t of its block begins with
-            //> weight t, and goes on by one in each step. Behind the last weight comes weight 0.
+            //> weight t, and takes the next one in each step. After the last weight comes weight 0.
             //= const int tap = 0;
             const int tap = (threadIdx.x + j) % FILTER_WIDTH;
             //<

@@ -74,7 +74,9 @@ SHARED_FAIRLY = (
         8, "A thread needs three cells for its output: let each thread add up its own."
     ),
     kit.shuffles(
-        8, per="warp", hint="Two of the three cells are a neighbouring lane's: two shuffles do."
+        8, per="warp", hint= (
+            "Two of the three cells are a neighbouring lane's: two shuffles are enough."
+        )
     ),
 )
 EXERCISE = kit.Exercise(
@@ -109,8 +111,8 @@ EXERCISE = kit.Exercise(
     hints=(
         "Thread 0 of block 0 computes P[0]. Which three cells does it add up? Write them down, and "
         "those of the thread that computes P[n - 1].",
-        "An index below 0 must become 0, and one above n - 1 must become n - 1. Then no test is "
-        "left to do.",
+        "An index below 0 must become 0, and one above n - 1 must become n - 1. Then you need no "
+        "test.",
         "min(max(cell, 0), n - 1) moves an index into the array, without a branch.",
     ),
 )

@@ -16,14 +16,12 @@ MUTANTS = (
         ("sum += N", "if (cell >= 0 && cell < n) sum += N"),
     ),
     mutant(
-        "The left end is right. At the right end cell n still counts as 0, and must count as "
-        "N[n - 1].",
+        "Only the right end is wrong: cell n still counts as 0, and must count as N[n - 1].",
         (CELL, "max(i - 1 + j, 0)"),
         ("sum += N", "if (cell < n) sum += N"),
     ),
     mutant(
-        "The right end is right. At the left end cell -1 still counts as 0, and must count as "
-        "N[0].",
+        "Only the left end is wrong: cell -1 still counts as 0, and must count as N[0].",
         (CELL, "min(i - 1 + j, n - 1)"),
         ("sum += N", "if (cell >= 0) sum += N"),
     ),
@@ -33,17 +31,17 @@ MUTANTS = (
         (CELL, "n == 1 ? 0 : i - 1 + j < 0 ? 1 : i - 1 + j >= n ? n - 2 : i - 1 + j"),
     ),
     mutant(
-        "Each output is made of one end of N alone: are min and max exchanged? max(cell, 0) is "
-        "never below 0.",
+        "Every output uses only one end of N: are min and max exchanged? max(cell, 0) is never "
+        "below 0.",
         (CELL, "max(min(i - 1 + j, 0), n - 1)"),
     ),
     mutant(
-        "Each output is made of one end of N alone: are min and max exchanged? min(cell, n - 1) is "
+        "Every output uses only one end of N: are min and max exchanged? min(cell, n - 1) is "
         "never above the last cell.",
         (CELL, "min(max(i - 1 + j, n - 1), 0)"),
     ),
     mutant(
-        "The array goes on at its other end, like a ring. Here the edge cell is repeated.",
+        "The array wraps around, like a ring. Here the edge cell is repeated.",
         (CELL, "(i - 1 + j + n) % n"),
     ),
     mutant(
@@ -55,9 +53,9 @@ MUTANTS = (
         "At the left end cell -1 counts as N[n - 1], like a ring. It must count as N[0].",
         (CELL, "i + j == 0 ? n - 1 : min(i - 1 + j, n - 1)"),
     ),
-    mutant("Cell 0 counts as cell 1: max(cell, 0) lets it be.", ("j, 0)", "j, 1)")),
+    mutant("Cell 0 counts as cell 1: max(cell, 0) leaves it as it is.", ("j, 0)", "j, 1)")),
     mutant(
-        "Cell n - 1 counts as cell n - 2: min(cell, n - 1) lets it be.",
+        "Cell n - 1 counts as cell n - 2: min(cell, n - 1) leaves it as it is.",
         ("n - 1)", "max(n - 2, 0))"),
     ),
     mutant(LAST_LEFT_OUT, ("if (i < n)", "if (i < n - 1)")),

@@ -106,7 +106,7 @@ EXERCISE = kit.Exercise(
             "replays of constant loads",
             lambda case, one: one.total("replays", "constant", "load"),
             0,
-            "All lanes of a warp need the same weight: threadIdx has no place in its index.",
+            "All lanes of a warp need the same weight: leave threadIdx out of its index.",
             quiet=True,
         ),
     ),
@@ -118,6 +118,6 @@ EXERCISE = kit.Exercise(
         "Add the two cells of a pair first, each only if it lies inside N, then multiply by "
         "their weight.",
         "for j from 0 to RADIUS - 1: left = i - RADIUS + j, right = i + RADIUS - j; the middle "
-        "cell N[i] stands alone.",
+        "cell N[i] has no partner.",
     ),
 )

@@ -13,7 +13,8 @@ MUTANTS = (
         (MIDDLE, f"2 * {MIDDLE}"),
     ),
     mutant(
-        "At the ends a cell counts alone, if its partner is a ghost: test the two one by one.",
+        "At the ends, a cell whose partner is a ghost still counts: test each of the two by "
+        "itself.",
         (LEFT, "left >= 0 && right < n ? N[left] : 0.0f"),
         (RIGHT, "left >= 0 && right < n ? N[right] : 0.0f"),
     ),
@@ -26,11 +27,11 @@ MUTANTS = (
         ("0.0f) + (right", "0.0f) - (right"),
     ),
     mutant(
-        "N[0] is left out of the outputs beside it: it is a cell and no ghost, left >= 0.",
+        "N[0] is left out of the outputs beside it: it is a cell, not a ghost: left >= 0.",
         ("left >= 0", "left > 0"),
     ),
     mutant(
-        "N[n - 1] is left out of the outputs beside it: it is a cell and no ghost, right < n.",
+        "N[n - 1] is left out of the outputs beside it: it is a cell, not a ghost: right < n.",
         ("right < n", "right < n - 1"),
     ),
     mutant(

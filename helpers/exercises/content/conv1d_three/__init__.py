@@ -57,7 +57,7 @@ EXERCISE = kit.Exercise(
             "global loads per output",
             kit.per_output("global", "load"),
             1 + (MOST - 1) / TILE,
-            "The tile brings each cell once: read it from there, not from N.",
+            "The tile loads each cell once: read it from there, not from N.",
         ),
         kit.Budget(
             "shared words per output",

@@ -12,7 +12,7 @@ MUTANTS = (
         ("c - o < width", "c - o < 31"),
     ),
     mutant(
-        "Of three outputs only the first is right: the others start at 0 and stay there.",
+        "Only the first of three outputs is right: the others start at 0 and stay there.",
         (OUTPUTS, OUTPUTS.replace("3", "1")),
     ),
     mutant(
@@ -56,8 +56,8 @@ MUTANTS = (
         ("c >= o && ", ""),
     ),
     mutant(
-        "Nobody has loaded this cell of the tile. A thread's window has width + 2 cells, and width "
-        "is an argument, which is not always 31.",
+        "No thread has loaded this cell of the tile. A thread's window has width + 2 cells, and "
+        "width is an argument, which is not always 31.",
         (WINDOW, "c < 33"),
         ("c - o < width", "c - o < 31"),
     ),

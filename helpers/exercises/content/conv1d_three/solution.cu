@@ -10,8 +10,8 @@ __global__ void conv1d_three(float* P, const float* N, int n, int width)
     }
     __syncthreads();
     float sum[3] = {};
-    // Go over the cells of this thread's window, tile[mine] and those behind it. Read each once,
-    // and add it, times its weight, to every sum[o] that wants it.
+    // Go over the cells of this thread's window, tile[mine] and the ones after it. Read each
+    // once, and add it, times its weight, to every sum[o] that needs it.
     //>
     for (int c = 0; c < width + 2; ++c) {
         const float value = tile[mine + c];

@@ -65,15 +65,15 @@ EXERCISE = kit.Exercise(
             "loads of N per block",
             lambda case, one: one.total("lanes", "global", "load", "N") / one.blocks,
             CELLS,
-            "The tile brings each of its 286 cells once: read the cells of the sum from the tile, "
+            "The tile loads each of its 286 cells once: read the cells of the sum from the tile, "
             "not from N.",
         ),
         kit.Budget(
             "load requests of N per block",
             lambda case, one: one.total("requests", "global", "load", "N") / one.blocks,
             MOST_REQUESTS,
-            "All threads of the block load, neighbours side by side: 8 warps have a request each, "
-            "and one of them a second one.",
+            "All threads of the block load, neighbours side by side: each of the 8 warps makes "
+            "one request, and one of them a second.",
             quiet=True,
         ),
         kit.loads_of_a_warp(
@@ -102,11 +102,11 @@ EXERCISE = kit.Exercise(
         "Gap 1: thread 0 loads tile[0] and tile[256], thread 29 loads tile[29] and tile[285], and "
         "thread 30 loads tile[30] alone. Which loop over s takes these steps, and where does it "
         "end?",
-        "s begins at threadIdx.x, goes on in steps of TILE_WIDTH, and ends below TILE_WIDTH + 2 * "
-        "RADIUS. The cell is first + s: store N[cell] if cell >= 0 && cell < n, and 0.0f if not. "
-        "(C has no 0 <= cell < n: it would compare the answer of 0 <= cell with n.) Gap 2 lets all "
-        "threads of the block wait for each other.",
-        "Gap 2 is __syncthreads(). Gap 3: output i stands at tile[threadIdx.x + RADIUS]. Its "
-        "window begins RADIUS places before that, so weight j meets tile[threadIdx.x + j].",
+        "s starts at threadIdx.x, grows by TILE_WIDTH, and stays below TILE_WIDTH + 2 * RADIUS. "
+        "The cell is first + s: store N[cell] if cell >= 0 && cell < n, and 0.0f if not. (Do not "
+        "write 0 <= cell < n: C compares the result of 0 <= cell with n.) Gap 2 makes all threads "
+        "of the block wait for each other.",
+        "Gap 2 is __syncthreads(). Gap 3: cell i is tile[threadIdx.x + RADIUS]. The window of "
+        "output i begins RADIUS places before that, so weight j belongs to tile[threadIdx.x + j].",
     ),
 )

@@ -10,7 +10,7 @@ CELL = "tile[threadIdx.x + j] * filter[j]"
 
 NOT_SET = (
     "A ghost has a place in the tile, too, and nothing stored a 0 there: a thread whose cell is "
-    "not in N leaves the place as it was."
+    "outside N must store 0."
 )
 NOT_LOADED = (
     "A part of the tile was not loaded. It has 2 * RADIUS cells more than the block has threads, "
@@ -21,9 +21,9 @@ OUTSIDE = "That cell is a ghost: store 0 in its place in the tile, and do not re
 MUTANTS = (
     mutant("All sums are 0: gap 3 wants a cell of the tile.", (CELL, "0.0f * filter[j]")),
     mutant(
-        "The outputs of block 0 are 0, because none of its cells is found in N. blockIdx.x has no "
-        "sign: 0 * TILE_WIDTH - RADIUS is a large number, unless it is put into an int. In a long "
-        "long, write (long long)blockIdx.x.",
+        "The outputs of block 0 are 0, because none of its cells is found in N. blockIdx.x is "
+        "unsigned: 0 * TILE_WIDTH - RADIUS is a large number, unless you store it in an int. For "
+        "a long long, write (long long)blockIdx.x.",
         ("const int first = ", "const long long first = "),
         ("const int cell = ", "const long long cell = "),
     ),
@@ -50,13 +50,13 @@ MUTANTS = (
     mutant(NOT_LOADED, (END, END.replace("; s", " - 1; s"))),
     mutant(NOT_LOADED, (LOAD, "")),
     mutant(
-        "A thread reads a cell before its owner has certainly loaded it. Gap 2 is a barrier: "
+        "A thread may read a cell before another thread has loaded it. Gap 2 is a barrier: "
         "__syncthreads().",
         (BARRIER, ""),
     ),
     mutant(
-        "Threads without an output must come to the barrier, too: they have cells to load. Guard "
-        "the store alone.",
+        "Threads without an output must reach the barrier, too: they have cells to load. Guard "
+        "only the store.",
         (BARRIER, "    if (blockIdx.x * TILE_WIDTH + threadIdx.x < n) __syncthreads();\n"),
     ),
     mutant(OUTSIDE, ("cell >= 0 && ", "")),

@@ -55,8 +55,10 @@ _COMMON = (
         "global",
         "atomic",
         what="atomics in global memory",
-        hint="One thread stores each output, once. What a block's threads have to join, they join "
-        "in shared memory.",
+        hint= (
+            "One thread stores each output, once. Combine the values of a block's threads in "
+            "shared memory."
+        ),
     ),
     # A second store to one's own output would look like the work of another thread.
     kit.ONE_STORE,

@@ -65,7 +65,7 @@ EXERCISE = kit.Exercise(
             "replays of constant loads",
             lambda case, one: one.total("replays", "constant", "load"),
             0,
-            "All threads of a block need the same weight: threadIdx has no place in its index.",
+            "All threads of a block need the same weight: leave threadIdx out of its index.",
         ),
         kit.ONE_STORE,
         *kit.NO_DETOURS,

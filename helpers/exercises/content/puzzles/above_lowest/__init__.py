@@ -96,7 +96,7 @@ EXERCISE = puzzle(
         "__shfl_xor_sync(0xffffffff, x, 16) gives each lane the x of the lane whose number differs "
         "by 16: lane 0 gets that of lane 16, and lane 16 that of lane 0.",
         "After fminf with that one, each lane knows the smaller of two. Then 8, 4, 2, 1.",
-        "The mask 0xffffffff names all 32 lanes, so all must take part: a lane with i >= n brings "
-        "INFINITY, and the guard stands at the store.",
+        "The mask 0xffffffff names all 32 lanes, so all must take part: a lane with i >= n uses "
+        "INFINITY, and the guard belongs at the store.",
     ),
 )

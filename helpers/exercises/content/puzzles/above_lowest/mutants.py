@@ -17,21 +17,21 @@ OTHER_ORDER = (
 
 MUTANTS = (
     mutant(
-        "In the last warp lanes without a number count as 0, which is the smallest. They must "
-        "bring INFINITY.",
+        "In the last warp lanes without a number count as 0, which is the smallest. They must use "
+        "INFINITY.",
         (": INFINITY", ": 0.0f"),
     ),
     mutant(
-        "A lane without a number brings one that some numbers lie above: it must never be the "
-        "smallest. INFINITY never is.",
+        "Some numbers are above the one that a lane without a number uses: that one must never be "
+        "the smallest, so use INFINITY.",
         (": INFINITY", ": 1e5f"),
     ),
     mutant(
-        "The sign is turned around: N[i] minus the smallest, not the smallest minus N[i].",
+        "The sign is reversed: it is N[i] minus the smallest, not the smallest minus N[i].",
         ("mine - lowest", "lowest - mine"),
     ),
     mutant(
-        "N itself comes out: the smallest number of the warp is not subtracted.",
+        "The outputs are N itself: the smallest number of the warp is not subtracted.",
         ("mine - lowest", "mine"),
     ),
     mutant(
@@ -62,12 +62,12 @@ MUTANTS = (
         ("0xffffffff, lowest, far", "0xffffffff, mine, far"),
     ),
     mutant(
-        "Lanes without a number bring INFINITY in place of N[i], and do not store.",
+        "Lanes without a number use INFINITY instead of N[i], and do not store.",
         ("i < n ? N[i] : INFINITY", "N[i]"),
     ),
     mutant(
-        "A lane has left the kernel, and the mask 0xffffffff still names it: no lane may return "
-        "before the shuffles. Let it bring INFINITY.",
+        "A lane has left the kernel, but the mask 0xffffffff still names it: no lane may return "
+        "before the shuffles. Let it use INFINITY.",
         ("    const float mine", "    if (i >= n) return;\n    const float mine"),
     ),
     mutant(

@@ -58,7 +58,7 @@ EXERCISE = puzzle(
     most_of_a_block=lambda case: case["block"],
     timed=lambda rng: case(kit.cells(rng, 10_000_000), kit.cells(rng, 10_000_000), 256),
     hints=(
-        "Number the threads of all blocks through: what is the number of the first thread of "
+        "Count the threads of all blocks in one row: what is the number of the first thread of "
         "block 1 if a block has blockDim.x threads?",
         "i = blockIdx.x * blockDim.x + threadIdx.x. In the last block some i are n or larger.",
         "A thread whose number has no element does nothing: if (i < n) ...",

@@ -5,12 +5,12 @@ from helpers.exercises.kit import mutant
 SUM = "A[i] + B[i];"
 
 FIRST_BLOCK = (
-    "Only the first block's numbers are there: blocks count, too. The first thread of block b has "
-    "number b * blockDim.x."
+    "Only the first block's numbers are there: the first thread of block b has number b * "
+    "blockDim.x."
 )
 ONE_WIDTH = (
-    "The width of a block is written into the kernel: launches have blocks of several widths, and "
-    "a block's own is blockDim.x."
+    "The width of a block is a constant in the kernel, but launches have different widths: use "
+    "blockDim.x."
 )
 
 MUTANTS = (
@@ -25,7 +25,7 @@ MUTANTS = (
     ),
     mutant(
         "The last block has more threads than numbers are left. A guard must stop every thread "
-        "behind number n - 1, which is the last one.",
+        "past number n - 1, the last one.",
         ("if (i < n) ", ""),
     ),
     mutant("A is copied: add B[i].", (SUM, "A[i];")),

@@ -9,7 +9,7 @@ STORED = "= counts[t];"
 
 PHASES = (
     "Three phases touch the counters: set to 0, count, store. A __syncthreads() belongs between "
-    "each two of them."
+    "any two of them."
 )
 EIGHT_BITS = (
     "Only a block in which one value occurs more than 255 times is wrong: 8 bits hold no larger "
@@ -37,8 +37,8 @@ MUTANTS = (
         (FIRST, "first = 0"),
     ),
     mutant(
-        "A block counts the cells of the blocks behind it, too: its own end at "
-        "1024 * blockIdx.x + 1023.",
+        "A block also counts the cells of the blocks after it: its own end at 1024 * blockIdx.x + "
+        "1023.",
         (SHARE, "i < n"),
     ),
     mutant("The last block has fewer cells: there is none from N[n] on.", (" && i < n", "")),
@@ -72,8 +72,7 @@ MUTANTS = (
         (ADD, "++counts[N[i]]"),
     ),
     mutant(
-        "Shared memory begins with anything, not with 0: the threads set the counters to 0, and a "
-        "__syncthreads() follows.",
+        "Shared memory does not start at 0: set the counters to 0, and then call __syncthreads().",
         ("    counts[t] = 0;\n", ""),
     ),
     mutant(PHASES, ("counts[t] = 0;\n    __syncthreads();", "counts[t] = 0;")),

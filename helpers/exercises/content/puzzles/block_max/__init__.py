@@ -88,11 +88,11 @@ EXERCISE = puzzle(
         shared_out(2, "256 numbers: each loads its own"),
         shared_loads(
             40,
-            "In each step half of the threads that are left compare a pair, and they should be the "
-            "first ones, 128, then 64 ...: whole warps are then done. Threads 2, 4, 8 ... apart "
-            "keep all warps at work, and one thread alone makes 255 comparisons in a row.",
+            "In each step, half of the remaining threads compare a pair. They should be the first "
+            "ones, 128, then 64 ...: whole warps are then done. Threads 2, 4, 8 ... apart keep "
+            "all warps at work, and one thread alone makes 255 comparisons in a row.",
         ),
-        barriers(17, "A barrier behind the filling and one or two behind each of the eight steps."),
+        barriers(17, "A barrier after the filling and one or two after each of the eight steps."),
         kit.numbers_of_a_thread(
             24,
             "In each of the eight steps a thread reads one number beside its own. Thread 0 reads "

@@ -8,18 +8,18 @@ WAIT = "        __syncthreads();\n    }"
 
 SMALLEST = "It is the smallest number of each block, and must be the largest."
 NOT_THE_LEAST = (
-    "A thread without a number brings one that some numbers lie below: it must change no maximum. "
-    "-INFINITY changes none."
+    "Some numbers are below what a thread without a number puts into s: it must change no "
+    "maximum, so use -INFINITY."
 )
 ORDER = (
-    "A step reads what other threads wrote in the step before: a __syncthreads() belongs behind "
-    "the filling and behind each step."
+    "A step reads what other threads wrote in the step before: a __syncthreads() belongs after "
+    "the filling and after each step."
 )
 
 MUTANTS = (
     mutant(
         "The last block counts 0 for threads without a number, and all its numbers are below 0. "
-        "What changes no maximum is -INFINITY.",
+        "Use -INFINITY: it changes no maximum.",
         ("-INFINITY", "0.0f"),
     ),
     mutant(NOT_THE_LEAST, ("-INFINITY", "-1.0f")),
@@ -41,7 +41,7 @@ MUTANTS = (
     mutant("It is the largest of the first warp.", ("half = 128", "half = 16")),
     mutant("It is the first number of each block.", ("half = 128", "half = 0")),
     mutant(
-        "The last block has more threads than numbers are left: they bring -INFINITY instead.",
+        "The last block has more threads than numbers are left: they use -INFINITY instead.",
         ("i < n ? N[i] : -INFINITY", "N[i]"),
     ),
     mutant(
@@ -61,8 +61,8 @@ MUTANTS = (
     mutant(ORDER, (WAIT, "    }")),
     mutant(ORDER, ("-INFINITY;\n    __syncthreads();", "-INFINITY;")),
     mutant(
-        "__syncthreads() waits for every thread of the block, and only those below `half` come: it "
-        "must not stand in their branch.",
+        "__syncthreads() waits for every thread of the block, but only those below `half` reach "
+        "it: move it out of their branch.",
         (
             f"{STEP}\n        __syncthreads();",
             f"if (t < half) {{\n            {COMPARE}\n            __syncthreads();\n        }}",

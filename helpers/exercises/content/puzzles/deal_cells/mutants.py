@@ -11,22 +11,22 @@ MUTANTS = (
         (DEALT, "= cells[t]"),
     ),
     mutant(
-        "It is dealt the wrong way around: cell t went to output (step * t) % 256. Store with t, "
-        "and read with (step * t) % 256.",
+        "The shuffle goes the wrong way: cell t went to output (step * t) % 256. Fill cells[t], "
+        "and read cells[(step * t) % 256].",
         ("cells[t] =", "cells[(step * t) % 256] ="),
         (DEALT, "= cells[t]"),
     ),
     mutant(
-        "Every block deals the cells of block 0: a block's own cells begin at blockIdx.x * 256.",
+        "Every block shuffles the cells of block 0: a block's own cells begin at blockIdx.x * 256.",
         ("= N[start + t]", "= N[t]"),
     ),
     mutant(
-        "A step of 3 is written into the kernel: it is an argument.",
+        "A step of 3 is a constant in the kernel: use the argument.",
         (DEALT, "= cells[(3 * t) % 256]"),
     ),
     mutant(
-        "A thread reads a cell that another one fills, and nothing says that it was filled "
-        "already: a __syncthreads() belongs between filling and reading.",
+        "A thread may read a cell before another thread has filled it: a __syncthreads() belongs "
+        "between filling and reading.",
         ("    __syncthreads();\n", ""),
     ),
     mutant(
@@ -35,12 +35,12 @@ MUTANTS = (
         ("P[start + t]", "P[t]"),
     ),
     mutant(
-        "Of N and P a block has the cells from blockIdx.x * 256 to blockIdx.x * 256 + 255. In "
+        "In N and P, a block has the cells from blockIdx.x * 256 to blockIdx.x * 256 + 255. In "
         "shared memory they have the numbers 0 to 255, whatever block it is.",
         (DEALT, "= cells[start + (step * t) % 256]"),
     ),
     mutant(
-        "Cell 255 is dealt to nobody: behind it the numbers begin again at 0, and there are 256.",
+        "Cell 255 goes to no output: there are 256 cells, so use % 256.",
         (DEALT, "= cells[(step * t) % 255]"),
     ),
     mutant(

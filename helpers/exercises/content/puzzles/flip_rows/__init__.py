@@ -10,8 +10,9 @@ from helpers.exercises import kit
 from helpers.exercises.content.puzzles import over_image, puzzle, sectors_per_request
 
 ACROSS = (
-    "A warp is 32 threads with neighbouring threadIdx.x. Let x, the column, come from threadIdx.x: "
-    "then its lanes stand side by side in a row. In a column each lane needs a sector of its own."
+    "A warp is 32 threads with neighbouring threadIdx.x. Let x, the column, come from "
+    "threadIdx.x: then its lanes are side by side in a row. In a column, each lane needs its own "
+    "sector."
 )
 
 

@@ -22,12 +22,12 @@ MUTANTS = (
         (STORE, "P[y * width + width - 1 - x]"),
     ),
     mutant(
-        "It is turned by half a turn: only the row changes, the column stays.",
+        "The image is rotated by 180 degrees: only the row changes, the column stays.",
         ("* width + x] =", "* width + width - 1 - x] ="),
     ),
     mutant(
-        "The cell behind the last one of P is written: rows and columns count from 0, so that the "
-        "last ones have the numbers height - 1 and width - 1.",
+        "A cell past the end of P is written: rows and columns count from 0, so the last ones are "
+        "height - 1 and width - 1.",
         ("(height - 1 - y)", "(height - y)"),
     ),
     mutant(

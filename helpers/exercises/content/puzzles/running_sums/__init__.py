@@ -60,12 +60,12 @@ EXERCISE = puzzle(
         shared_out(2, "256 numbers: each loads its own"),
         shared_loads(
             140,
-            "Eight steps, and in each of them a thread adds one number: what stands 1, 2, 4, ... "
-            "128 places to its left. It already is a sum of as many numbers.",
+            "Eight steps, and in each of them a thread adds one number: the one 1, 2, 4, ... 128 "
+            "places to its left. It already is a sum of as many numbers.",
         ),
         barriers(
             20,
-            "One barrier behind the filling, and at most two in each of the eight steps. (Sums up "
+            "One barrier after the filling, and at most two in each of the eight steps. (Sums up "
             "a tree and down again take a few more.)",
         ),
         kit.none_of("shared", "atomic", what="atomics in shared memory"),
@@ -83,6 +83,6 @@ EXERCISE = puzzle(
         "What must it add to be a sum of 4?",
         "s[t - 2], which is a sum of 2, too; then s[t - 4], and so on up to 128. A thread with "
         "t < far adds nothing.",
-        "Everybody reads and writes s in a step. So read into a variable, wait, write, wait.",
+        "All threads read and write s in a step. So read into a variable, wait, write, wait.",
     ),
 )

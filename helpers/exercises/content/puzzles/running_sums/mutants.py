@@ -17,14 +17,14 @@ MUTANTS = (
         ("P[i] = s[t]", "P[i] = t > 0 ? s[t - 1] : 0.0f"),
     ),
     mutant(
-        "The sums go on over the blocks. Here each block begins anew.",
+        "The sums continue across blocks: each block must start again at 0.",
         (
             "P[i] = s[t];",
             "{\n        for (int k = 0; k < i - t; ++k) s[t] += N[k];\n        P[i] = s[t];\n    }",
         ),
     ),
     mutant(
-        "The sums begin anew in each warp of 32: the steps 32, 64 and 128 are missing.",
+        "The sums start again in each warp of 32: the steps 32, 64 and 128 are missing.",
         ("t >= far ?", "t % 32 >= far ?"),
         ("far < 256", "far < 32"),
     ),
@@ -32,12 +32,12 @@ MUTANTS = (
     mutant("The last step, 128, is missing.", ("far < 256", "far < 128")),
     mutant("The first step, 1, is missing.", ("far = 1", "far = 2")),
     mutant(
-        "The first number of a block is in no sum but its own: thread `far` adds s[0], so ask for "
-        "t >= far, not t > far.",
+        "Only the first sum has the first number of its block: thread `far` adds s[0], so test t "
+        ">= far, not t > far.",
         ("t >= far", "t > far"),
     ),
     mutant(
-        "The sums run from the right to the left.",
+        "The sums run from right to left.",
         ("t >= far ? s[t - far]", "t + far < 256 ? s[t + far]"),
     ),
     mutant(
@@ -56,8 +56,8 @@ MUTANTS = (
     mutant(ORDER, (BOTH_READ, "")),
     mutant(ORDER, (BOTH_WRITTEN, "")),
     mutant(
-        "__syncthreads() waits for every thread of the block, and only those come that add: it "
-        "must not stand in their branch.",
+        "__syncthreads() waits for every thread of the block, but only those that add reach it: "
+        "move it out of their branch.",
         (BOTH_WRITTEN, "        if (t >= far) __syncthreads();\n"),
     ),
 )

@@ -2,7 +2,7 @@
 __global__ void running_sums(float* P, const float* N, int n)
 {
     //> P[i] is the sum of N[i] and of all numbers before it in the same block.
-    //> Blocks of 256 threads. Eight steps: add what stands 1, 2, 4, ... 128 places to the left.
+    //> Blocks of 256 threads. Eight steps: add what is 1, 2, 4, ... 128 places to the left.
     __shared__ float s[256];
     const int t = threadIdx.x, i = blockIdx.x * 256 + t;
     s[t] = i < n ? N[i] : 0.0f;

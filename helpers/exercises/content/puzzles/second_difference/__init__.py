@@ -58,10 +58,10 @@ EXERCISE = puzzle(
     most_of_a_block=lambda case: case["block"],
     timed=lambda rng: case(kit.cells(rng, 10_000_000)),
     hints=(
-        "Block 1 makes outputs 128 to 255. Which cells of N does it need? (130 of them.)",
+        "Block 1 computes outputs 128 to 255. Which cells of N does it need? (130 of them.)",
         "Let tile[s] be cell 128 * blockIdx.x - 1 + s. Each thread fills tile[t + 1]; one fills "
         "tile[0], another one tile[129]. A cell outside N is 0.",
-        "All threads come to __syncthreads(), those without an output, too. Then output i is "
+        "All threads reach __syncthreads(), even those without an output. Then output i is "
         "tile[t] - 2 * tile[t + 1] + tile[t + 2].",
     ),
 )

@@ -10,7 +10,7 @@ FILL_RIGHT = f"    if (t == 127) tile[129] = {RIGHT};\n"
 
 NO_HALO = (
     "At the borders of the blocks the neighbour's cell counts as 0: the tile needs a halo, one "
-    "cell of the block before it and one of the block behind it."
+    "cell of the block before it and one of the block after it."
 )
 UNFILLED = "A cell of the halo is never filled: it is "
 SMALL_TILE = "The tile has 128 cells and one more at each side: 130, with the numbers 0 to 129."
@@ -18,13 +18,13 @@ SMALL_TILE = "The tile has 128 cells and one more at each side: 130, with the nu
 MUTANTS = (
     mutant(NO_HALO, (LEFT, "0.0f"), (RIGHT, "0.0f")),
     mutant(
-        "The first output of each block takes its left neighbour for 0: the tile needs a halo "
+        "The first output of each block counts its left neighbour as 0: the tile needs a halo "
         "there, the last cell of the block before it.",
         (LEFT, "0.0f"),
     ),
     mutant(
-        "The last output of each block takes its right neighbour for 0: the tile needs a halo "
-        "there, the first cell of the block behind it.",
+        "The last output of each block counts its right neighbour as 0: the tile needs a halo "
+        "there, the first cell of the block after it.",
         (RIGHT, "0.0f"),
     ),
     mutant(
@@ -34,7 +34,7 @@ MUTANTS = (
         (RIGHT, "N[min(i + 1, n - 1)]"),
     ),
     mutant(
-        "The sign is turned around: N[i - 1] - 2 N[i] + N[i + 1].",
+        "The sign is reversed: P[i] is N[i - 1] - 2 N[i] + N[i + 1].",
         ("tile[t] - 2 * tile[t + 1] + tile[t + 2]", "2 * tile[t + 1] - tile[t] - tile[t + 2]"),
     ),
     mutant(
@@ -51,7 +51,7 @@ MUTANTS = (
         (OWN, "N[i]"),
     ),
     mutant(
-        "The last output has no cell behind it: ask before you load, and put 0 there.",
+        "The last output has no cell after it: ask before you load, and put 0 there.",
         (RIGHT, "N[i + 1]"),
     ),
     mutant(UNFILLED + "tile[0].", (FILL_LEFT, "")),
@@ -68,8 +68,8 @@ MUTANTS = (
         ("if (i < n) P[i]", "P[i]"),
     ),
     mutant(
-        "A thread without an output leaves before the barrier: every thread of the block fills its "
-        "cell of the tile, and comes to __syncthreads().",
+        "A thread without an output leaves before the barrier: every thread of the block fills "
+        "its cell of the tile, and reaches __syncthreads().",
         ("i = first + t;\n", "i = first + t;\n    if (i >= n) return;\n"),
     ),
 )

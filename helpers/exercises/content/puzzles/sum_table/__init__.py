@@ -11,8 +11,8 @@ from helpers.exercises.content.puzzles import puzzle, sectors_per_request
 from helpers.quantities import quantity
 
 BROADCAST = (
-    "All 32 lanes of a warp should stand in one row of the table: then they want the same "
-    "column[y], which is one sector for all of them (a broadcast)."
+    "All 32 lanes of a warp should be in one row of the table: then they want the same column[y], "
+    "which is one sector for all of them (a broadcast)."
 )
 
 

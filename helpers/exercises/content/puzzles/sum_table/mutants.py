@@ -8,7 +8,7 @@ SUM = "column[y] + row[x];"
 MUTANTS = (
     AXES_EXCHANGED,
     mutant(
-        "The rows follow each other closely. The stride from one row to the next is `pitch`, not "
+        "The rows have no gaps between them: the stride from one row to the next is `pitch`, not "
         "`width`.",
         ("y * pitch", "y * width"),
     ),

@@ -117,12 +117,12 @@ EXERCISE = puzzle(
     most_of_a_block=lambda case: case["tile"] ** 2,
     timed=lambda rng: drawn(rng, 1_024, 1_024, 1_024),
     hints=(
-        "Thread (x, y) of the block makes C[r][c]. It needs row r of A and column c of B: take 16 "
-        "values of k at a time.",
+        "Thread (x, y) of the block computes C[r][c]. It needs row r of A and column c of B: take "
+        "16 values of k at a time.",
         "Fill a[y][x] with A[r][first + x] and b[y][x] with B[first + y][c], 0 where there is no "
         "such cell. What must happen before a thread reads them, and before the next 16 values of "
         "k overwrite them?",
-        "Wait after the filling, and after the sum of a[y][k] * b[k][x]. All threads make all "
-        "turns, those without a cell of C, too. The guard stands at the store.",
+        "Wait after the filling, and after the sum of a[y][k] * b[k][x]. All threads run all "
+        "turns, even those without a cell of C. The guard belongs at the store.",
     ),
 )

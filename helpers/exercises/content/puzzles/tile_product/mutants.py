@@ -16,13 +16,13 @@ BARRIERS = (
     "reading them and filling them again."
 )
 FEW_TURNS = (
-    "Only a product of many terms is wrong: the loop goes on until all of them are in the sum."
+    "Only a product of many terms is wrong: the loop must run until all of them are in the sum."
 )
 
 MUTANTS = (
     mutant(
-        "The terms behind the last whole tile of 16 are missing: the loop goes on while first < "
-        "inner, and what lies behind counts as 0.",
+        "The terms after the last whole tile of 16 are missing: the loop runs while first < "
+        "inner, and cells outside count as 0.",
         (TURNS, "first + 16 <= inner; first"),
     ),
     mutant(
@@ -75,7 +75,7 @@ MUTANTS = (
     mutant(BARRIERS, ("        __syncthreads();    // the next turn fills the tiles again\n", "")),
     mutant(
         "A thread without a cell of C leaves before the barrier: every thread of the block fills "
-        "its cells of the tiles, and comes to each __syncthreads().",
+        "its cells of the tiles, and reaches each __syncthreads().",
         ("    float sum", "    if (r >= rows || c >= cols) return;\n    float sum"),
     ),
 )

@@ -10,8 +10,9 @@ from helpers.exercises import kit
 from helpers.exercises.content.puzzles import over_image, puzzle, sectors_per_request, shared_out
 
 TILE = (
-    "Lanes that are neighbours in a row of N lie a whole row apart in P, so that a direct copy "
-    "touches a sector for each lane on one side. Where can a block keep its cells in between?"
+    "Lanes that are neighbours in a row of N are a whole row apart in P, so each touches its own "
+    "sector there. Lanes should load neighbours of N, and store neighbours of P: how can a lane "
+    "store a cell that another lane has loaded?"
 )
 
 

@@ -21,8 +21,8 @@ MUTANTS = (
         ("    __syncthreads();\n", ""),
     ),
     mutant(
-        "The guards of the load stand before the store, too. P has width rows of height cells: "
-        "there the guards change places.",
+        "The store has the guards of the load, but P has width rows of height cells: there the "
+        "two change places.",
         (STORE_GUARD, LOAD_GUARD),
     ),
     mutant(
@@ -44,7 +44,7 @@ MUTANTS = (
         (TURNED, "tile[threadIdx.y][threadIdx.x]"),
     ),
     mutant(
-        "P has width rows of height cells: one row is `height` cells behind the row before.",
+        "P has width rows of height cells: each row begins `height` cells after the row before.",
         ("row * height", "row * width"),
     ),
 )

@@ -61,7 +61,7 @@ EXERCISE = kit.Exercise(
             "loads of x per block",
             lambda case, one: one.total("lanes", "global", "load") / one.blocks,
             SPAN * SPAN,
-            "The tile brings each cell once: read it from there, not from x.",
+            "The tile loads each cell once: read it from there, not from x.",
         ),
         kit.loads_of_a_warp(
             MOST_OF_A_WARP,
