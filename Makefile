@@ -167,7 +167,7 @@ by_pip = (set -o pipefail; $(PYTHON) -m pip install --no-compile --progress-bar 
 # a change there needs another one.
 BUILD := numpy platformdirs pyelftools
 build_simulator = $(PYTHON) -c 'import sys; sys.tracebacklimit = 0; \
-    from helpers.simulator import library; library.build()'
+    from helpers.simulator.machine import library; library.build()'
 JUPYTERLAB := $(shell find helpers/jupyterlab/etc helpers/jupyterlab/share -type f 2>/dev/null)
 .venv/.installed: pyproject.toml $(JUPYTERLAB) | .venv/bin/python
 	@echo 'Installing packages into .venv (1.2 GB): about 4 minutes, or 1 where the registry is near.'

@@ -19,6 +19,7 @@ from helpers.quantities import quantity
 SHOWN = 5  # the most wrong cells in a message
 # The most cells at an end that can be a halo; the labs' filters are far shorter than 129.
 LONGEST_HALO = 64
+MOST_THREADS = 1024  # of a block
 SMALLEST_TILE = 16  # patterns with a shorter period are strides, not tiles
 
 
@@ -245,6 +246,10 @@ _LAST = (
     "The size is not a multiple of the block: is the grid rounded down (it must be rounded up), "
     "or does the last block stop early?{hold}"
 )
+_BEHIND = (
+    "Only the {unit} from {start:,} on are wrong. Is the size that the kernel gets the whole one, "
+    "and is the grid rounded up?{hold}"
+)
 _TILES = (
     "Wrong values come in whole tiles of {tile} and the others are right: "
     "look at the tile's origin (blockIdx times the tile, not the block, where they differ) and at "
@@ -338,6 +343,8 @@ def _halo(where: str, hold: str) -> Diagnosis:
 
 
 def _last_block(start: int, count: int, unit: str, hold: str) -> Diagnosis:
+    if start % SMALLEST_TILE or count > MOST_THREADS:  # it begins within a block, or is several
+        return Diagnosis("last block", _BEHIND.format(unit=unit, start=start, hold=hold))
     # One or two values after a multiple of 16 may be a halo or a last block: name both.
     either = (
         " (If the size is a multiple of the block: the halo at the right end.)"

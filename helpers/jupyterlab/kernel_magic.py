@@ -135,6 +135,9 @@ def load_ipython_extension(shell) -> None:
 def _describe_figures(shell) -> None:
     """Make a figure's description its text form in IPython; the picture stays.
 
+    A figure with the pixels of a photograph gets Jupyter's own mark for one that needs a light
+    ground: in a dark theme JupyterLab and the website turn round the lightness of all others.
+
     Our extension of JupyterLab and the website make it the alt text of the picture. nbconvert's
     classic template takes the one in the metadata. Printers of the text form itself do not last:
     Matplotlib's inline backend removes them when it starts, which is often in the middle of the
@@ -143,10 +146,11 @@ def _describe_figures(shell) -> None:
     """
 
     def bundle(figure, include=None, exclude=None) -> tuple[dict, dict]:
-        from helpers.plotting.descriptions import description
+        from helpers.plotting.descriptions import description, has_pixels
 
         words = description(figure)
-        return {"text/plain": words}, {"image/png": {"alt": words}}
+        ground = {"needs_background": "light"} if has_pixels(figure) else {}
+        return {"text/plain": words}, {"image/png": {"alt": words}, **ground}
 
     whole = shell.display_formatter.mimebundle_formatter
     whole.for_type_by_name("matplotlib.figure", "Figure", bundle)

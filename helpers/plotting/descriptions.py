@@ -19,6 +19,11 @@ def description(figure: Figure) -> str:
     return " ".join(["Figure:", *filter(None, sentences)])
 
 
+def has_pixels(figure: Figure) -> bool:
+    """Return whether the figure shows the pixels of a picture, as `imshow` draws them."""
+    return any(axes.images for axes in figure.axes)
+
+
 def _axes(axes: Any) -> str:
     titles = (" ".join(axes.get_title(loc=where).split()) for where in ("left", "center", "right"))
     title = " ".join(filter(None, titles))

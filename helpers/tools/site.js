@@ -37,6 +37,7 @@
     const large = document.createElement('img');
     large.src = picture.src;
     large.alt = picture.alt;
+    large.className = picture.className;
     dialog.append(large);
     dialog.addEventListener('click', () => dialog.close());
     dialog.addEventListener('close', () => dialog.remove());

@@ -132,24 +132,25 @@ def described(notebook: NotebookNode) -> NotebookNode:
 
     The description is the figure's text form, which `%load_ext helpers` writes beside the picture:
     the titles and axes. A figure that was stored without one is named by its section. A cell with
-    several figures has one description for all.
+    several figures has one description for all. Where one of them shows a photograph, the theme
+    keeps its pixels in the dark mode.
     """
     section = "this page"
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             headings = _HEADING.findall(cell.source)
             section = headings[-1] if headings else section
-        texts = [
-            output.data.get("text/plain", "")
-            for output in cell.get("outputs", ())
-            if "image/png" in output.get("data", {})
-        ]
+        pictures = [one for one in cell.get("outputs", ()) if "image/png" in one.get("data", {})]
+        texts = [one.data.get("text/plain", "") for one in pictures]
         if texts:
             words = [
                 f"Figure: part of “{section}”." if text.startswith("<") or not text else text
                 for text in texts
             ]
-            cell.metadata["mystnb"] = {"image": {"alt": " ".join(" ".join(words).split())}}
+            image = {"alt": " ".join(" ".join(words).split())}
+            if any("needs_background" in one.metadata for one in pictures):
+                image["classes"] = "dark-light"
+            cell.metadata["mystnb"] = {"image": image}
     return notebook
 
 
@@ -249,10 +250,7 @@ def stage(source: Path, root: Path = ROOT) -> None:
     for kernel in kernels:
         text = f"# {kernel.name}\n\n```cuda\n{kernel.read_text(encoding='utf-8').rstrip()}\n```\n"
         (source / "kernels" / f"{kernel.stem}.md").write_text(text, encoding="utf-8")
-    for folder in ("measured", "pictures"):
-        (source / "data" / folder).mkdir(parents=True, exist_ok=True)
-        for picture in sorted((root / "data" / folder).glob("*.png")):
-            shutil.copy(picture, source / "data" / folder / picture.name)
+    shutil.copytree(root / "data" / "pictures", source / "data" / "pictures")
     (source / "_static").mkdir()
     for file in OWN_FILES:
         shutil.copy(HERE / file, source / "_static" / file)
@@ -301,7 +299,7 @@ def _page_of(inside: str) -> str | None:
     """Return the file of the site that shows a file of the repository; None where none does."""
     if inside == "README.md":
         return "index.md"
-    if inside in ("labs/README.md", *GUIDES) or inside.endswith((".ipynb", ".png")):
+    if inside in ("labs/README.md", *GUIDES) or inside.endswith((".ipynb", ".png", ".gif")):
         return inside
     if inside.startswith("kernels/") and inside.endswith((".cu", ".cuh")):
         return f"{inside.rpartition('.')[0]}.md"

@@ -164,7 +164,15 @@ def test_first_and_last_cells_are_the_halo(r):
 def test_the_tail_from_a_block_border_on_is_the_last_block(n, start):
     want = values(n)
     error = failure(spoiled(want, np.s_[start:]), want)
-    assert error.diagnosis.kind == "last block" and f"from {start:,} on" in str(error)
+    assert f"from {start:,} on are wrong: the last, partial block" in str(error)
+
+
+@pytest.mark.parametrize(("n", "start"), [(1000, 255), (5_000, 1024)])
+def test_a_tail_that_is_no_single_block_is_not_called_one(n, start):
+    want = values(n)
+    error = failure(spoiled(want, np.s_[start:]), want)
+    words = " ".join(str(error).split())
+    assert f"from {start:,} on are wrong. Is the size" in words and "block" not in words
 
 
 def test_a_value_that_is_right_by_chance_makes_no_halo_and_no_last_block():

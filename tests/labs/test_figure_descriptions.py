@@ -24,7 +24,7 @@ EARLY = (  # %load_ext before Matplotlib is there
     "%load_ext helpers",
     "import matplotlib.pyplot as plt\n" + DRAW.format("grows") + "\nplt.show()",
     DRAW.format("falls") + "\nNone",
-    DRAW.format("stays") + "\nplt.close()\nfigure",
+    DRAW.format("stays") + "\nax.imshow([[1, 2]])\nplt.close()\nfigure",
     "%matplotlib inline\n" + DRAW.format("ends"),
 )
 LATE = ("import matplotlib.pyplot as plt", "%load_ext helpers", DRAW.format("grows"))
@@ -48,6 +48,8 @@ def test_every_picture_is_stored_with_its_description():
         WORDS.format(verb) for verb in ("grows", "falls", "stays", "ends")
     ]
     assert all(one["metadata"]["image/png"]["alt"] == one["data"]["text/plain"] for one in found)
+    grounds = [one["metadata"].get("needs_background") for one in found]
+    assert grounds == [None, None, "light", None], "the pixels of a picture keep their colours"
 
 
 def test_the_description_is_the_alt_text_where_nbconvert_writes_one():

@@ -166,6 +166,8 @@ def test_the_copies_and_their_start_page_are_there(server, student):
     student.goto(f"{server}/?token=key")
     student.locator(".jp-MarkdownViewer td a").first.wait_for()
     time.sleep(1)
+    student.keyboard.press("Tab")  # one key leads to the large button
+    assert student.locator(".jp-MarkdownViewer h2 > a:focus").count() == 1
     screenshot(student, "start_page")
 
     name = "110_conv2d_restrict_and_unrolling.ipynb"
@@ -416,6 +418,102 @@ def test_the_bar_leads_through_an_exercise_by_keyboard_alone(server, student, co
     student.keyboard.press("Enter")
     active = student.locator(".jp-Notebook .jp-Cell.jp-mod-active")
     active.locator("h2").first.wait_for()
+
+
+ACTIVE = ".jp-Notebook .jp-Cell.jp-mod-active"
+
+
+def go_on(page, *kinds: str) -> None:
+    """Press Shift + Enter until the active cell's class is one of these, and nothing runs."""
+    for _ in range(20):
+        before = page.locator(ACTIVE).get_attribute("data-windowed-list-index")
+        page.keyboard.press("Shift+Enter")
+        page.locator(f'{ACTIVE}:not([data-windowed-list-index="{before}"])').wait_for()
+        page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
+        if page.locator(f"{ACTIVE}:is({','.join(kinds)})").count():
+            return
+    raise AssertionError(f"no cell {kinds} after 20 others")
+
+
+def rewrite(page, line: str, text: str) -> None:
+    """Type a text in the place of the line of the active cell that begins so, by keys alone."""
+    page.keyboard.press("Enter")
+    lines = page.locator(f"{ACTIVE} .cm-line").all_text_contents()
+    (number,) = (k for k, one in enumerate(lines) if one.strip().startswith(line))
+    for key in ["Control+Home", *["ArrowDown"] * number, "Home", "Shift+End"]:
+        page.keyboard.press(key)
+    page.keyboard.type(text)
+    assert page.locator(f"{ACTIVE} .cm-line").all_text_contents()[number].strip() == text
+
+
+@pytest.mark.parametrize("copy", ["100"], indirect=True)
+def test_the_first_lab_is_done_whole_by_keyboard_alone(server, student, copy):
+    """No pointer, and no focus that a key has not set: a wrong try, a hint, a PASS, a prediction
+    and a launch of one's own, to the last cell.
+    """
+    open_file(student, server, copy)
+    student.locator(ACTIVE).wait_for()
+    code, kernel = ".jp-CodeCell", ":has([data-language=cpp])"
+
+    def focused() -> str:
+        return student.evaluate("document.activeElement.getAttribute('aria-label') ?? ''")
+
+    def said(words: str) -> None:
+        student.locator(".jp-OutputArea-output", has_text=words).wait_for()
+
+    go_on(student, code)  # the set-up
+    go_on(student, code)  # the first launch
+    rewrite(student, "y[i] = a", "y[i] = x[i] * x[i] + y[i];")
+    go_on(student, ".jp-MarkdownCell")
+    said("[11. 24. 39. 56. 75.]")
+
+    go_on(student, kernel)
+    bar = buttons(student, exercises.find("axpy_basic"))
+    rewrite(student, "const int i", "const int i = blockIdx.x * blockDim.x + threadIdx.x;")
+    student.keyboard.press("Control+Shift+Enter")
+    state_after(bar, "fail")
+    bar.get_by_role("button", name="Run & check").and_(student.locator(":focus")).wait_for()
+    student.keyboard.press("Tab")
+    assert focused().startswith("Hint 1/3")
+    student.keyboard.press("Enter")
+    assert bar.locator(".halo-hints li").count() == 1
+    student.keyboard.press("Escape")
+    student.locator(f"{ACTIVE}{kernel}:focus").wait_for()
+    rewrite(student, "if (true)", "if (i < n) {")
+    student.keyboard.press("Control+Shift+Enter")
+    state_after(bar, "pass")
+    bar.get_by_role("button", name="Next").and_(student.locator(":focus")).wait_for()
+    student.keyboard.press("Enter")
+
+    go_on(student, ":has(.halo-card)")
+    student.keyboard.press("Tab")
+    student.keyboard.type("24")
+    student.keyboard.press("Enter")
+    student.get_by_role("button", name="Guess again").and_(student.locator(":focus")).wait_for()
+    student.keyboard.press("Escape")
+    student.locator(f"{ACTIVE}:has(.halo-card):focus").wait_for()
+
+    go_on(student, code)
+    rewrite(student, "# 1. Set", "blocks = -(-x.size // THREADS)")
+    student.keyboard.press("Escape")
+    launch = "axpy_basic(y_gpu, x_gpu, np.int32(x.size), np.float32(a), "
+    rewrite(student, "# 2. Launch", f"{launch}block=(THREADS, 1, 1), grid=(blocks, 1))")
+    go_on(student, code)
+    go_on(student, ".jp-MarkdownCell")
+    said("PASS axpy: 1,000 values")
+    student.keyboard.press("Tab")
+    while student.evaluate("document.activeElement.tagName") != "SUMMARY":
+        student.keyboard.press("Tab")  # past the buttons of the cell
+    student.keyboard.press("Space")
+    assert student.locator(f"{ACTIVE} details[open]").count() == 1
+    student.keyboard.press("Escape")
+
+    go_on(student, code)
+    go_on(student, ".jp-MarkdownCell")
+    student.locator(".halo-card", has_text="right").wait_for()
+    go_on(student, ":last-child")
+    said("Result: one thread per element, in any number of blocks: yours passes")
+    screenshot(student, "lab_100_by_keyboard")
 
 
 @pytest.mark.parametrize("copy", ["100"], indirect=True)

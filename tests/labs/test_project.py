@@ -680,8 +680,8 @@ def test_a_folder_that_cannot_be_written_is_named():
     assert "The folder /proc cannot be written" in done.stdout and "apt" not in done.stdout
 
 
-# Imports the compiler of the simulator where only the standard library, this repository and some
-# other packages can be found.
+# Put before a program, which then finds only the standard library, this repository and some other
+# packages.
 ONLY = """
 import importlib.abc, importlib.metadata, re, sys
 allowed = {re.sub("[-_.]+", "-", name).lower() for name in sys.argv[1:]}
@@ -694,18 +694,18 @@ class Refuse(importlib.abc.MetaPathFinder):
         if path is None and name in refused - {"helpers"}:
             raise ModuleNotFoundError(f"No module named {name!r}")
 sys.meta_path.insert(0, Refuse())
-from helpers.simulator.machine import library
 """
-
-
-def import_with(packages: list[str]) -> subprocess.CompletedProcess:
-    """Import the simulator's library where no other packages than these are found."""
-    return python("-c", ONLY, *packages)
 
 
 def test_the_simulator_is_compiled_while_pip_still_installs():
     """`make env` compiles it with a few packages, which it installs before all others."""
-    (line,) = re.findall(r"^BUILD := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    text = (ROOT / "Makefile").read_text()
+    (line,) = re.findall(r"^BUILD := (.*)$", text, re.MULTILINE)
+    (imports,) = re.findall(r"^ +(from .* import .*); library\.build\(\)'$", text, re.MULTILINE)
+
+    def import_with(packages: list[str]) -> subprocess.CompletedProcess:
+        return python("-c", ONLY + imports, *packages)
+
     packages = line.split()
     assert import_with(packages).stderr == ""
     for one in packages:  # and each of them is needed

@@ -69,15 +69,22 @@ def test_a_figure_with_one_title_for_all_is_described_by_it():
 def test_pictures_get_the_descriptions_of_their_cell():
     picture = new_output("display_data", {"image/png": "AAAA", "text/plain": "Figure: A\n claim."})
     text = new_output("display_data", {"text/plain": "no figure"})
+    photograph = new_output(
+        "display_data",
+        {"image/png": "AAAA", "text/plain": "Figure: B."},
+        metadata={"needs_background": "light"},
+    )
     notebook = new_notebook(
         cells=[
             new_code_cell("plot()", outputs=[text, picture]),
             new_code_cell("1", outputs=[text]),
+            new_code_cell("photograph()", outputs=[photograph]),
             new_markdown_cell("m"),
         ]
     )
-    drawn, printed, words = website.described(notebook).cells
+    drawn, printed, shown, words = website.described(notebook).cells
     assert drawn.metadata["mystnb"] == {"image": {"alt": "Figure: A claim."}}
+    assert shown.metadata["mystnb"]["image"] == {"alt": "Figure: B.", "classes": "dark-light"}
     assert "mystnb" not in printed.metadata and "mystnb" not in words.metadata
 
 
@@ -89,6 +96,7 @@ def test_pictures_get_the_descriptions_of_their_cell():
         ("[top](../README.md#start)", "labs/README.md", "[top](../index.md#start)"),
         ("[licence](LICENSE)", "README.md", "licence"),
         ("[results](results/)", "README.md", "results"),
+        ("![race](data/replay.gif)", "README.md", "![race](data/replay.gif)"),
         ("[web](https://example.org/a.cu)", "README.md", "[web](https://example.org/a.cu)"),
         ("[here](#start)", "README.md", "[here](#start)"),
     ],
@@ -312,5 +320,5 @@ def test_staged_pages_are_complete(tmp_path):
     front = (tmp_path / "source" / "index.md").read_text()
     assert "toctree" in front
     pictures = re.findall(r"!\[.*?\]\((?!http)(.*?)\)", front)
-    assert pictures
+    assert len(pictures) == (website.ROOT / "README.md").read_text().count("![")
     assert [p for p in pictures if not (tmp_path / "source" / p).is_file()] == []

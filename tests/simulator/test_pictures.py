@@ -106,6 +106,15 @@ def test_why_holds_its_data_and_says_it_without_javascript() -> None:
     assert 'stroke-dasharray="5 4"' in base64.b64decode(image[1]).decode()
 
 
+def test_without_javascript_numbers_fit_their_cells_and_what_is_wide_scrolls() -> None:
+    made = replace(why(), output=replace(why().output, values=(1.00081234, -70001.5, 1e-9, 123456)))
+    still = made.html().partition('<script type="application/json"')[0]
+    (data,) = re.findall(r'svg\+xml;base64,([^"]*)"', still)
+    drawn = re.findall(r'y="\d+">([^<]*)</text>', base64.b64decode(data).decode())
+    assert drawn[-4:] == ["1", "-7e4", "1e-09", "123456"]
+    assert len(re.findall(r'<div tabindex="0" role="region"[^>]*><(?:img|table)', still)) == 2
+
+
 def test_nothing_ends_the_script_early() -> None:
     html = why().html()
     assert html.count("</script>") == html.count("<script") == 2

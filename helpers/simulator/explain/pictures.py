@@ -446,7 +446,7 @@ def _drawing(rows: Sequence[tuple[Window, Mapping[int, str]]]) -> str:
                     if marks.get(flat[k])
                     else f'<path d="{box}"/>'
                 )
-                text = words.number(one.values[k])
+                text = _fitting(one.values[k])
                 values.append(f'<text x="{104 + 44 * c}" y="{down + 16}">{text}</text>')
         parts.append(f'<g fill="#fff" stroke="#7c848c">{"".join(boxes)}</g>')
         parts.append(f'<g class="m s">{"".join(heads)}</g><g class="m">{"".join(values)}</g>')
@@ -460,6 +460,14 @@ def _drawing(rows: Sequence[tuple[Window, Mapping[int, str]]]) -> str:
     )
 
 
+def _fitting(value: Number) -> str:
+    """Return a number as text that fits into a drawn cell: three digits where all are too many."""
+    text = words.number(value)
+    if len(text) <= 6 or not isinstance(value, (int, float)):
+        return text
+    return f"{value:.3g}".replace("e+0", "e").replace("e-0", "e-")
+
+
 def _start(at: int, length: int, shown: int) -> int:
     """Return where a part of `shown` begins so that `at` is near its middle."""
     return max(0, min(at - shown // 2, length - shown))
@@ -468,7 +476,8 @@ def _start(at: int, length: int, shown: int) -> int:
 def _image(svg: str, alt: str) -> str:
     # JupyterLab turns SVG of an output that is not trusted into text, and leaves images alone.
     data = base64.b64encode(svg.encode()).decode()
-    return f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{data}">'
+    picture = f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{data}">'
+    return f'<div tabindex="0" role="region" aria-label="picture">{picture}</div>'
 
 
 def _marked(text: str) -> str:
@@ -481,7 +490,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(one)}</td>" for one in row) + "</tr>" for row in rows
     )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div tabindex="0" role="region" aria-label="table">{table}</div>'
 
 
 def _numbered(source: Sequence[str], first: int) -> str:

@@ -21,6 +21,9 @@ const HALO = (root) => {
     const short = Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3 ? v.toExponential(1) : String(+v.toFixed(2));
     return short;
   };
+  // A number in the four letters for which a small cell has room, where fewer decimals bring it there.
+  const short = (text) =>
+    [2, 1, 0].map((k) => (+text).toFixed(k)).find((one) => one.length < 5 && text.length > 4 && one !== 'NaN') ?? text;
   // An array as a grid of cells. a: {shape: [rows, columns], from: [row, column] with which their
   // numbers begin, of: [rows, columns] of the whole array}; without `from` they have no numbers; cell(k, flat): an element for cell k of the window.
   const array = (name, what, a, cell, heads) => {
@@ -28,7 +31,8 @@ const HALO = (root) => {
     const box = make('div', 'array');
     const title = make('b', '', name);
     title.append(make('small', '', what));
-    const grid = make('div', 'grid' + (cols > 14 || rows > 4 ? ' wide' : ''));
+    const isWide = cols > 14 || rows > 6;
+    const grid = make('div', isWide ? 'grid wide' : 'grid');
     const side = rows > 1;
     grid.style.gridTemplateColumns = (side && a.from ? 'max-content ' : '') + `repeat(${cols},max-content)`;
     if (heads) {
@@ -45,6 +49,7 @@ const HALO = (root) => {
       if (side && a.from) grid.append(make('span', 'n row', String(a.from[0] + r)));
       for (let c = 0; c < cols; c++) {
         const e = cell(r * cols + c, a.from ? (a.from[0] + r) * a.of[1] + a.from[1] + c : 0);
+        if (isWide && !e.childElementCount) e.textContent = short(e.textContent);
         if (e.textContent.length > 3) e.classList.add('long');
         grid.append(e);
       }
@@ -58,11 +63,19 @@ const HALO = (root) => {
     return [p.left - q.left + p.width / 2, p.top - q.top + (p.height / 2) * (1 + where)];
   };
   const NS = 'http://www.w3.org/2000/svg';
+  // What lines are drawn into, over the cells; their words stand in a second layer, over the numbers.
+  const over = (box) => {
+    box.querySelectorAll(':scope > svg.over').forEach((one) => one.remove());
+    const layers = [0, 1].map(() => document.createElementNS(NS, 'svg'));
+    for (const one of layers) one.setAttribute('class', 'over');
+    box.append(...layers);
+    return layers[0];
+  };
   const draw = (svg, tag, more, text) => {
     const e = document.createElementNS(NS, tag);
     for (const k in more) e.setAttribute(k, more[k]);
     if (text) e.textContent = text;
-    svg.append(e);
+    (tag === 'text' ? svg.closest('svg').nextSibling : svg).append(e);
     return e;
   };
   // Lines of the source. mark(line): [class, text beside it, note below it].
@@ -80,5 +93,5 @@ const HALO = (root) => {
     });
     return box;
   };
-  return { $, make, rich, number, array, spot, draw, source };
+  return { $, make, rich, number, array, spot, over, draw, source };
 };

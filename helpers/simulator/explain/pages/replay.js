@@ -1,6 +1,6 @@
 // A launch step by step, in one or two orders. A frame is one line by one group of threads.
 const start = (root, T) => {
-  const { make, rich, number, array, spot, draw, source } = HALO(root);
+  const { make, rich, number, array, spot, over, draw, source } = HALO(root);
   const n = T.threads.length;
   const lanes = (mask) => [...Array(n).keys()].filter((t) => (BigInt('0x' + mask) >> BigInt(t)) & 1n);
   const list = (x, count) =>
@@ -167,12 +167,9 @@ const start = (root, T) => {
     });
     box.append(threads);
     for (const a of first && first.in !== 'shared' ? others : T.mem) box.append(cells(a));
-    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-    svg.setAttribute('class', 'over');
-    box.append(svg);
     scene.replaceChildren(box);
     scene.scrollLeft = left;
-    arrows(svg, box, s, pair);
+    arrows(over(box), box, s, pair);
   };
   const arrows = (svg, box, s, pair) => {
     const many = s.acc.length > 40;
@@ -266,8 +263,7 @@ const start = (root, T) => {
   const hot = scene.querySelector('.hot');
   if (hot) scene.scrollLeft = Math.max(0, hot.offsetLeft - 80);
   new ResizeObserver(() => {
-    const s = orders[o][i], svg = scene.querySelector('svg.over');
-    svg.replaceChildren();
-    arrows(svg, scene.firstChild, s, s.race.length ? pairOf(s) : null);
+    const s = orders[o][i];
+    arrows(over(scene.firstChild), scene.firstChild, s, s.race.length ? pairOf(s) : null);
   }).observe(scene);
 };

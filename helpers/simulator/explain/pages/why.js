@@ -1,6 +1,6 @@
 // Why an output is wrong: its terms, present, missing and too many, and what its thread did.
 const start = (root, T) => {
-  const { make, rich, number, array, spot, draw, source } = HALO(root);
+  const { make, rich, number, array, spot, over, draw, source } = HALO(root);
   const live = make('div', 'live');
   live.append(rich('p', 'head', T.say));
   for (const one of T.evidence) live.append(rich('p', '', one));
@@ -55,12 +55,9 @@ const start = (root, T) => {
           return cell;
         }, a.heads),
       );
-    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-    svg.setAttribute('class', 'over');
-    box.append(svg);
     scene.replaceChildren(box);
     scene.scrollLeft = left;
-    lines(svg, box, cause);
+    lines(over(box), box, cause);
     words(cause);
   };
   const value = (name, flat) => {
@@ -93,7 +90,7 @@ const start = (root, T) => {
       };
       const factors = cells.filter((c) => c !== main).map(([name, k]) => value(name, k));
       if (factors.length) label(0.2, '·' + factors.map(number).join('·'), 'middle');
-      if (red) label(0.6, how === 'missing' ? 'missing' : 'too much', 'end');
+      if (red) label(0.5, how === 'missing' ? 'missing' : 'too much', 'end');
     }
   };
   const words = (cause) => {
@@ -137,9 +134,5 @@ const start = (root, T) => {
   });
   show();
   inner().querySelector('.hot')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  new ResizeObserver(() => {
-    const svg = inner().querySelector('svg.over');
-    svg.replaceChildren();
-    lines(svg, inner(), T.causes[at]);
-  }).observe(scene);
+  new ResizeObserver(() => lines(over(inner()), inner(), T.causes[at])).observe(scene);
 };

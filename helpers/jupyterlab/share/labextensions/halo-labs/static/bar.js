@@ -259,7 +259,17 @@ export class Bars {
     notebook.activeCellIndex = notebook.widgets.indexOf(cell);
     notebook.mode = 'command';
     await notebook.scrollToItem(notebook.activeCellIndex, place);
+    document.activeElement.blur(); // a notebook leaves the focus in its active cell as it is
     notebook.activate();
+  }
+
+  // Let Escape in our own parts below a cell lead back to the cell.
+  leadBack(node, cell) {
+    node.addEventListener('keydown', event => {
+      if (event.key === 'Escape') {
+        this.go(cell, 'smart');
+      }
+    });
   }
 
   // Go to the first exercise below a cell; below the last one, to the first of all.
@@ -279,11 +289,7 @@ class Bar {
     this.node.className = 'halo-bar';
     this.node.setAttribute('role', 'group');
     this.node.setAttribute('aria-label', `Exercise: ${exercise.title}`);
-    this.node.onkeydown = event => {
-      if (event.key === 'Escape') {
-        bars.go(cell, 'smart');
-      }
-    };
+    bars.leadBack(this.node, cell);
     const row = this.part('buttons', 'div');
     for (const [name, act] of [
       ['run', () => this.run()],
@@ -515,11 +521,12 @@ class Bar {
 }
 
 // In our own parts, plain keys press buttons and write: JupyterLab's shortcuts would take them. Those
-// with Ctrl, Alt or Meta stay JupyterLab's. Escape leads back to the cell.
+// with Ctrl, Alt or Meta stay JupyterLab's, and so does Shift + Enter, which runs a cell and goes on.
 export function keepShortcuts() {
   const OWN = '.halo-bar, .halo-cards, .halo-cover';
   const decide = event => {
-    const isPlain = !(event.ctrlKey || event.altKey || event.metaKey);
+    const goesOn = event.shiftKey && event.key === 'Enter';
+    const isPlain = !(event.ctrlKey || event.altKey || event.metaKey || goesOn);
     event.target.closest?.(OWN)?.toggleAttribute('data-lm-suppress-shortcuts', isPlain);
   };
   window.addEventListener('keydown', decide, true); // before the document, where JupyterLab listens

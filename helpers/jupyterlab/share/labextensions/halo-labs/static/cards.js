@@ -160,6 +160,7 @@ export class Cards {
         continue; // what is being typed stays
       }
       const node = draw();
+      this.bars.leadBack(node, cell);
       known?.node.remove();
       this.nodes.set(cell, { node, drawn: state });
       cell.ready.then(() => {

@@ -38,7 +38,8 @@
     /* A line of text has at most about 90 characters. */
     .jp-Notebook .jp-MarkdownOutput { max-width: 46em; }
     .jp-MarkdownViewer .jp-RenderedMarkdown > * { max-width: 46em; }
-    .jp-MarkdownViewer .jp-RenderedMarkdown > table { margin-left: 0; }
+    .jp-MarkdownViewer .jp-RenderedMarkdown > table { margin-left: 0; display: block; overflow-x: auto;
+      width: fit-content; max-width: min(100%, 46em); }
     /* A heading that is a link, as on the start page, is a button. */
     .jp-MarkdownViewer h2 > a:first-of-type:not(.jp-InternalAnchorLink) { display: inline-block;
       padding: 0.6em 1.2em; border-radius: 6px; background: #1a5fb4; color: #ffffff;
@@ -46,11 +47,11 @@
     .jp-MarkdownViewer h2 > a:first-of-type:not(.jp-InternalAnchorLink):is(:hover, :focus-visible) {
       background: #134a8e; color: #ffffff; }
     /* Listings of kernels and figures bring a white ground; a dark theme turns their lightness
-       round, and keeps the hues. */
+       round, and keeps the hues. A photograph stays as it is. */
     body[data-jp-theme-light="false"] :is(
       .jp-RenderedHTML > [style*="background:#f8f8f8"], .jp-RenderedHTML > div.highlight,
       .halo-solution > *,
-      .jp-OutputArea .jp-RenderedImage img
+      .jp-OutputArea .jp-RenderedImage img:not(.jp-needs-light-background)
     ) { filter: invert(0.9) hue-rotate(180deg); }
   `;
 
