@@ -1129,6 +1129,12 @@ def test_programs_load_at_the_same_addresses_in_each_run(tmp_path):
     assert ctypes.CDLL(None).personality(0xFFFFFFFF) & 0x0040000 == 0  # as before, afterwards
 
 
+def test_programs_get_memory_the_same_way_in_each_run(monkeypatch, tmp_path):
+    monkeypatch.setenv("MALLOC_CONF", "dirty_decay_ms:0")
+    show = [sys.executable, "-c", "import os; print(os.environ['MALLOC_CONF'])"]
+    assert toolkit.run(show, tmp_path).stdout == "dirty_decay_ms:-1,muzzy_decay_ms:-1\n"
+
+
 def test_a_missing_wheel_is_one_sentence(monkeypatch):
     monkeypatch.setattr(toolkit.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(toolkit.ToolkitMissingError, match=r"pip install .*nvrtc>=13.0,<13.1"):

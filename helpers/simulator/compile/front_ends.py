@@ -591,11 +591,12 @@ def _by_nvcc(text: Text, in_doubt: bool = False) -> Translation:
 
 
 def _begin_for_debugging(command: Sequence[str], folder: Path) -> subprocess.Popen:
-    return subprocess.Popen(
-        [*command, "-G", "-w", "-o", "debug.ptx"], cwd=folder, stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env=toolkit.environment(),
-    )  # fmt: skip
+    with toolkit.fixed_addresses():
+        return subprocess.Popen(
+            [*command, "-G", "-w", "-o", "debug.ptx"], cwd=folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=toolkit.environment(),
+        )  # fmt: skip
 
 
 def _without_folder(log: str, folder: Path, file: str, folders: Sequence[Path]) -> str:

@@ -29,6 +29,10 @@ _HEADERS = "cuda_runtime.h"
 _VARIABLE = "HALO_CUDA"
 # Arguments of Linux' personality(): ask for it, and load at addresses that are not drawn.
 _AS_IT_IS, _SAME_ADDRESSES = 0xFFFFFFFF, 0x0040000
+# cicc's allocator is jemalloc, which gives unused pages back after some time: what it hands out
+# then lies at other addresses. On a busy machine that changed the text in 40 of 50 runs (see
+# `fixed_addresses`); with pages that are never given back, in 0 of 50.
+_KEPT_PAGES = "dirty_decay_ms:-1,muzzy_decay_ms:-1"
 
 
 class ToolkitMissingError(RuntimeError):
@@ -195,11 +199,12 @@ def scratch() -> Iterator[Path]:
 
 
 def environment() -> dict[str, str]:
-    """Return this process's environment, with messages in English and without the variables that
-    would add options to the compilers.
+    """Return this process's environment, with messages in English, without the variables that would
+    add options to the compilers, and with memory that is handed out the same way in each run.
     """
     hidden = ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS", "NVRTC_APPEND_FLAGS")
-    return {**{k: v for k, v in os.environ.items() if k not in hidden}, "LC_ALL": "C"}
+    ours = {k: v for k, v in os.environ.items() if k not in hidden}
+    return {**ours, "LC_ALL": "C", "MALLOC_CONF": _KEPT_PAGES}
 
 
 @contextmanager
@@ -208,7 +213,7 @@ def fixed_addresses() -> Iterator[None]:
 
     NVIDIA's compiler goes through some of its sets by address. With the addresses that Linux draws
     for each process, cicc wrote other loads for one kernel in 8 of 100 runs, so that its counters
-    differed; without them, in 0 of 100. Some containers forbid it: then nothing changes.
+    differed. Some containers forbid it: then nothing changes. See also `_KEPT_PAGES`.
     """
     if sys.platform != "linux":
         yield

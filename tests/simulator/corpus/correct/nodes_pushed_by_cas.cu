@@ -29,5 +29,6 @@ extern "C" __global__ void nodes_pushed_by_cas(int* total, int* head, int* done,
             sum += static_cast<volatile int*>(value)[node];
         }
         *total = sum;
+        atomicExch(head, 0);
     }
 }
