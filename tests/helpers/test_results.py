@@ -406,7 +406,7 @@ def test_every_committed_record_can_be_read_and_was_made_where_it_belongs_from_t
 
 
 CARD = "NVIDIA H200"
-OF_ANOTHER_CARD = {"benchmark_known_layers", "device_functions"}
+OF_ANOTHER_CARD = {"device_functions"}
 
 
 def unnamed(record: str, card: str, cells: list[dict]) -> list[str]:
