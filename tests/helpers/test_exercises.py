@@ -7,6 +7,7 @@ modules of their own, because a worker takes a whole one.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 
 import numpy as np
@@ -24,6 +25,7 @@ from helpers.exercises.judge.exercise import Exercise
 from helpers.exercises.judge.python_exercise import PythonExercise
 from helpers.exercises.judge.verdict import ExerciseError
 from helpers.experiments import leaderboard
+from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.simulator.compile.ahead import Ahead
 from helpers.tools import exercise_records
@@ -378,3 +380,25 @@ def test_an_untouched_text_is_not_begun_where_no_history_has_its_cell():
     exec(one.stub, names)
     with pytest.raises(ExerciseError, match="NOT BEGUN"):
         one.check(names["mine"])
+
+
+def alike(shapes: list[ConvShape]) -> set[str]:
+    """The pairs of images, channels and maps that are equal in all shapes with several images."""
+    several = [{"images": one.B, "channels": one.C, "maps": one.M} for one in shapes if one.B > 1]
+    return {
+        f"{one} and {other}"
+        for one, other in itertools.combinations(("images", "channels", "maps"), 2)
+        if several and all(numbers[one] == numbers[other] for numbers in several)
+    }
+
+
+@pytest.mark.parametrize("name", exercises.names())
+def test_an_index_with_one_number_in_anothers_place_meets_a_case(name):
+    """An answer that takes the maps for the images is right where both are two."""
+    drawn = getattr(exercises.find(name), "cases", lambda _: ())(np.random.default_rng(5))
+    assert alike([one.facts["shape"] for one in drawn if "shape" in one.facts]) == set()
+
+
+def test_numbers_that_no_case_tells_apart_are_found():
+    assert alike([ConvShape(2, 3, 2, 9, 9, 3), ConvShape(2, 1, 2, 9, 9, 3)]) == {"images and maps"}
+    assert alike([ConvShape(2, 3, 4, 9, 9, 3)]) == alike([ConvShape(1, 1, 1, 9, 9, 3)]) == set()

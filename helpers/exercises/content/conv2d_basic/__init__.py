@@ -31,7 +31,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     shapes = (
         ConvShape(2, 3, 2, rows, columns, 4),
         ConvShape(1, 2, 3, 19, 40, 3),
-        ConvShape(2, 1, 2, 41, 9, 5),
+        ConvShape(3, 1, 2, 41, 9, 5),
         ConvShape(1, 1, 1, 2 * TILE + 2, 2 * TILE + 2, 3),
         ConvShape(1, 2, 1, 3, 3, 3),
     )

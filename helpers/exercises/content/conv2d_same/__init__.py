@@ -19,7 +19,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     ragged = ConvShape(2, 2, 2, rows, columns, int(rng.choice((3, 5))))
     fixed = (
         ConvShape(2, 1, 2, 5, 9, 3),
-        ConvShape(2, 3, 2, 17, 18, 5),
+        ConvShape(4, 3, 2, 17, 18, 5),
         ConvShape(1, 2, 1, 18, 32, 7),
         ConvShape(1, 1, 1, 3, 2, 1),
     )

@@ -27,7 +27,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         ConvShape(1, 4, 2, 20, 34, 3),
         ConvShape(1, 1, 2, 12, 12, 7),
         ConvShape(1, 3, 1, 5, 5, 5),
-        ConvShape(1, 9, 2, 9, 8, 2),
+        ConvShape(3, 9, 2, 9, 8, 2),
     ):
         yield layer(rng, shape)
     yield compiled(rng, ConvShape(1, 19, 1, 18, 13, 3), SMALL_TILE, MORE_THREADS)

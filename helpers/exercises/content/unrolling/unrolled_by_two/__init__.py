@@ -21,6 +21,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     rows, columns = int(rng.choice((14, 15, 30))), int(rng.integers(5, 20))  # outputs less one
     for K in (6, 1, 2, 3, 5, int(rng.choice((4, 7)))):
         yield layer(rng, ConvShape(2, 2, 2, K + rows, K + columns, K))
+    yield layer(rng, ConvShape(4, 3, 2, 17, 12, 2))  # no two of them alike
     yield layer(rng, ConvShape(1, 1, 1, 20, 35, 4))  # whole tiles side by side
     yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)))
 
