@@ -18,6 +18,7 @@ from helpers.simulator.explain import (
     Schedule,
     Turn,
 )
+from helpers.simulator.explain.formulas import Formula, Function, Scalar
 
 CONVOLUTION = """
 __global__ void conv1d(float* P, const float* N, const float* filter, int n) {
@@ -641,3 +642,12 @@ def test_a_finding_says_by_which_index_its_thread_came_to_the_cell(source, block
         assert one.partition("=")[0] in str(finding)
     assert finding.to_dict()["values"] == values
     assert type(finding).from_dict(finding.to_dict()).to_dict() == finding.to_dict()
+
+
+def test_a_function_within_many_others_is_worded_once():
+    """Twice at each level would take for ever: a sum that is cut to whole numbers in 60 turns."""
+    formula = Formula.constant(0)
+    for number in range(60):
+        formula = formula.plus(Formula.of(Scalar(f"a{number}", 1.5)))
+        formula = Formula.of(Function("int", (formula,), "f32", 1.0))
+    assert str(formula).count("int(") == 60

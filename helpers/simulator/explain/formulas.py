@@ -163,14 +163,21 @@ class Function(Atom):
     that this module does not compute itself.
     """
 
-    __slots__ = ("args", "name", "observed", "size", "type")
+    __slots__ = ("_text", "args", "name", "observed", "size", "type")
 
     def __init__(self, name: str, args: tuple[Formula, ...], type: str, observed: Number):
         super().__init__(name, type, args)
         self.name, self.args, self.type, self.observed = name, args, type, observed
         self.size = 1 + sum(one.size for one in args)
+        self._text = ""
 
     def __str__(self) -> str:
+        # Kept: products are also sorted by it, so that each function within another one would
+        # double the time.
+        self._text = self._text or self._worded()
+        return self._text
+
+    def _worded(self) -> str:
         texts = [str(one) for one in self.args]
         if self.name in _SIGNS and len(texts) == 2:
             left, right = (
