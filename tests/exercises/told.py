@@ -47,6 +47,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
             "(int j = 0; j < 3; ++j) {\n            const int cell = i - 1 + j",
             "(int j = -1; j <= 1; ++j) {\n            const int cell = i + j",
         ),
+        # the first output may have the cells or the weights in the wrong order
+        ("i - 1 + j", "i + 1 - j"),
         # what the variable held is gone
         ("sum += N[cell]", "sum = N[cell]"),
     ),

@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ from .values import number
 from .variables import Number as NumberType
 from .variables import Pointer, Structure, numbers_of
 
+Load = tuple[int, int, int]  # the number of its event, the thread and the element
 _EVENTS_A_LOOK = 64  # at the clock
 _OF_MATRICES = ("mma", "wmma", "wgmma", "ldmatrix", "movmatrix")
 _ROUNDING = {2: 0.1, 4: 1e-2, 8: 1e-6}  # of a result by its bytes, over the size of its terms
@@ -50,11 +52,17 @@ class Provenance:
     """The formulas of a launch. `loaded` has the formula that each load has read, by the number of
     its event, the thread and the element; `stored` those of stores.
 
-    until: time.process_time() at which it gives up. Raises NotRecorded then.
+    until: time.process_time() at which it gives up. Raises NotRecorded then. instead: formulas in
+    place of those that some loads have read, by the keys of `loaded`.
     """
 
-    def __init__(self, tape: LaunchRecord, until: float = math.inf):
-        self._until = until
+    def __init__(
+        self,
+        tape: LaunchRecord,
+        until: float = math.inf,
+        instead: Mapping[Load, Formula] = MappingProxyType({}),
+    ):
+        self._until, self._instead = until, instead
         self.tape = tape
         self.recording = tape.recording
         translation = tape.recording.kernel.translation
@@ -66,8 +74,8 @@ class Provenance:
         self.memory: dict[int, tuple[int, Form, int | None]] = {}
         self.of_block: dict[int, tuple[int, Form, int | None]] = {}
         self.writers: dict[int, list[tuple[int, int, int, int]]] = {}
-        self.stored: dict[tuple[int, int, int], Form] = {}
-        self.loaded: dict[tuple[int, int, int], Form] = {}
+        self.stored: dict[Load, Form] = {}
+        self.loaded: dict[Load, Form] = {}
         self.conditions: dict[tuple[int, int], tuple] = {}
         self._cells: dict[int, tuple[int, Formula, int | None]] = {}
         self._lanes: dict[tuple[int, int], Lane] = {}
@@ -671,6 +679,7 @@ class Provenance:
                 form = self.load(address, row.bytes, bits & ((1 << 8 * row.bytes) - 1))
                 if row.flags & PARAMETER and address >= frame.local + self._formals[frame.function]:
                     form = self._as_result(form, row)
+                form = self._instead.get((event.number, lane.linear, k), form)
                 self.loaded[event.number, lane.linear, k] = form
                 self.set(lane, register, form)
             nth += 1

@@ -689,7 +689,7 @@ def _shown(story: Story, cause: Cause) -> str:
         verb = "stores to" if cause.kind == "store" else "reads"
         parts.append(f"If {who} {verb} {cause.belongs} there, {_output(story)} is right.")
     elif cause.kind == "index":
-        parts.append(f"That is {who}.")
+        parts.append(f"There {who} reads outside of the array.")
     if cause.kind == "variable":
         parts.append(f"With {cause.name} = {cause.belongs_value}, {_output(story)} is right.")
     if cause.kind == "race":
