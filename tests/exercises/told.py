@@ -49,8 +49,12 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ),
         # the first output may have the cells or the weights in the wrong order
         ("i - 1 + j", "i + 1 - j"),
-        # what the variable held is gone
+        # what the variable held is gone; that of a product is no loss, but the decision below it is
         ("sum += N[cell]", "sum = N[cell]"),
+        (
+            "sum += N[cell] * filter[j];",
+            "float product; product = N[cell] * filter[j];\n if (j != 1) sum += product;",
+        ),
     ),
     "conv1d_constant_divergent": (
         ("(threadIdx.x + j) % FILTER_WIDTH", "(threadIdx.x + j) % (FILTER_WIDTH - 1)"),
@@ -111,6 +115,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("row >= H", "row > H"),
         ("w >= W)", "w > W)"),
         ("filter[((m * C", "filter[((c * C"),
+        ("sum += ", "sum = "),
     ),
     "conv2d_tensor": (
         ("part * COLUMNS * PITCH", "part * 32 * PITCH"),

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..ptx.opcodes import LOCAL_SPACE, PARAM_SPACE, SHARED_SPACE
 from .formulas import Formula
+from .lanes import Form
 from .origins import Writer
-from .provenance import Load, Provenance
+from .provenance import Load, Provenance, place_bytes
 from .recording import Event
 from .tape import Tape
 from .translation import NotRecorded
@@ -235,19 +236,33 @@ class Followed:
 
     def formula_with(
         self, array: str, cell: int, instead: Mapping[Load, Formula], until: float = math.inf
-    ) -> Formula:
-        """Return the formula that a cell has if some loads read something else. until, instead: as
-        of Provenance, whose exception it raises.
+    ) -> Form:
+        """Return the formula that a cell has if some instructions give something else. until,
+        instead: as of Provenance, whose exception it raises.
         """
         found = self._provenance(array, [cell], until, {**self.instead, **instead})
         place = self.tape.arrays.by_name[array]
-        return found.cell(place, self.tape._address(place, cell)).formula
+        address = self.tape._address(place, cell)
+        return found.load(address, place_bytes(place, address), None)
+
+    def given_by(
+        self, lane: Lane, array: str, cell: int, until: float = math.inf
+    ) -> dict[tuple[int, int], Form]:
+        """Return the formulas of all results of a thread on which a cell depends, by the number of
+        the event and the element. until: as of Provenance, whose exception it raises.
+        """
+        return self._provenance(array, [cell], until, self.instead, lane).given
 
     def _provenance(
-        self, array: str, cells: Iterable[int], until: float, instead: Mapping[Load, Formula]
+        self,
+        array: str,
+        cells: Iterable[int],
+        until: float,
+        instead: Mapping[Load, Formula],
+        watched: Lane | None = None,
     ) -> Provenance:
         part: Any = _Part(self.tape, self._events(self._ends(array, cells)))
-        return Provenance(part, until, instead)
+        return Provenance(part, until, instead, watched)
 
     def _ends(self, array: str, cells: Iterable[int]) -> dict[Lane, int]:
         """Return the threads that some cells depend on, each with the last place in the order of

@@ -53,7 +53,8 @@ class Provenance:
     its event, the thread and the element; `stored` those of stores.
 
     until: time.process_time() at which it gives up. Raises NotRecorded then. instead: formulas in
-    place of those that some loads have read, by the keys of `loaded`.
+    place of those that some instructions have given, by the keys of `loaded`; watched: the block
+    and the number of a thread, of which `given` has all results, by event and element.
     """
 
     def __init__(
@@ -61,8 +62,10 @@ class Provenance:
         tape: LaunchRecord,
         until: float = math.inf,
         instead: Mapping[Load, Formula] = MappingProxyType({}),
+        watched: tuple[int, int] | None = None,
     ):
-        self._until, self._instead = until, instead
+        self._until, self._instead, self._watched = until, instead, watched
+        self.given: dict[tuple[int, int], Form] = {}
         self.tape = tape
         self.recording = tape.recording
         translation = tape.recording.kernel.translation
@@ -406,6 +409,8 @@ class Provenance:
                 handler(event, row, lanes)
             if event.values is not None and row.results:
                 self._keep_bits(event, row, lanes)
+                if self._instead or self._watched is not None:
+                    self._put(event, row, lanes)
             if row.operation == "call":
                 self._call(row, lanes)
             elif row.operation == "ret":
@@ -427,6 +432,18 @@ class Provenance:
         for values, register in zip(event.values, (r for r in row.results if r >= 0), strict=False):
             for k, lane in enumerate(lanes):
                 lane.stack[-1].bits[register] = values[k]
+
+    def _put(self, event: Event, row: Row, lanes: list[Lane]) -> None:
+        """Put other formulas in the place of results, and note those of the watched thread."""
+        for k, register in enumerate(row.results):
+            for lane in lanes if register >= 0 else ():
+                key = event.number, lane.linear, k
+                if key in self._instead:
+                    self.set(lane, register, self._instead[key])
+                    if key in self.loaded:
+                        self.loaded[key] = self._instead[key]
+                if (lane.block, lane.linear) == self._watched:
+                    self.given[event.number, k] = lane.stack[-1].forms.get(register)
 
     def _follow(self, lane: Lane, row: Row) -> None:
         """A call by address has led here, or the record begins inside a function."""
@@ -679,7 +696,6 @@ class Provenance:
                 form = self.load(address, row.bytes, bits & ((1 << 8 * row.bytes) - 1))
                 if row.flags & PARAMETER and address >= frame.local + self._formals[frame.function]:
                     form = self._as_result(form, row)
-                form = self._instead.get((event.number, lane.linear, k), form)
                 self.loaded[event.number, lane.linear, k] = form
                 self.set(lane, register, form)
             nth += 1

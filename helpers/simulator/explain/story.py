@@ -42,6 +42,7 @@ from .formulas import (
     Unset,
     cell_text,
 )
+from .lanes import Form
 from .patterns import Pattern, Stored
 from .provenance import Load
 from .source_text import NoValue, Source
@@ -112,8 +113,9 @@ class Cause:
     (another cell belongs there), "skipped" (a decision leaves out an access, and its index is wrong
     as well), "unset" (a cell or variable without a value is read), "kept" (the output itself is
     read before it is stored), "whole" (a float becomes a whole number), "constant" (a number that
-    belongs in no result), "race" (two accesses in no order), "outside" (an access outside of its
-    array, that no decision keeps away), "endless" (a loop whose condition never changes).
+    belongs in no result), "lost" (a line puts a value in place of what a variable held), "race"
+    (two accesses in no order), "outside" (an access outside of its array, that no decision keeps
+    away), "endless" (a loop whose condition never changes).
     line: at fault; thread: of the decision or access; choice, place: what is at fault; belongs: the
     cell in place of place.element; stored_by: who stored what was read; origins: where the values
     come from; other: the other access of a race; is_tried: a run without it has shown that.
@@ -795,7 +797,11 @@ class _Teller:
         for thread, at in [writer, *self._fillers(*writer)]:
             if cause := self._blamed(thread, cell, at):
                 return [cause]
-        return self._of_start(cell, *writer) or self._of_store(cell, writer[0])
+        return (
+            self._of_lost(cell, *writer)
+            or self._of_start(cell, *writer)
+            or self._of_store(cell, writer[0])
+        )
 
     def _of_start(self, cell: int, thread: Thread, at: int) -> list[Cause]:
         """Find a variable that begins with another number than it should: from that on, a thread
@@ -1271,6 +1277,8 @@ class _Teller:
             formula = self.followed.formula_with(self.out, cell, alone, self.until)
         except NotRecorded:
             return []
+        if not isinstance(formula, Formula):
+            return []
         needs: dict[Atom | None, Cell] = {}
         for pair in pairs:
             rest = Counter(pair.surplus) - Counter([pair.have])
@@ -1395,6 +1403,57 @@ class _Teller:
                     if by is not None and by[0] != thread:
                         found.setdefault(by[0], by[1])
         return list(found.items())[:6]
+
+    # ---- values that are lost
+
+    def _of_lost(self, cell: int, thread: Thread, at: int) -> list[Cause]:
+        """Find a line that puts a value in place of what a variable holds: if it is the sum of both
+        each time, the formula is right.
+        """
+        goal, linear = self.goal(cell), self._linear(thread[1])
+        block = self.tape._number(thread[0], self.tape.grid, "block")
+        if not self._differences(cell)[0]:
+            return []
+        kept: dict[tuple[int, str], dict[Load, Formula]] = {}
+        lost: dict[tuple[int, str], Formula] = {}
+        try:
+            given = self.followed.given_by((block, linear), self.out, cell, self.until)
+            for line, name, load, old, new in self._replaced(thread, at, given):
+                if old.terms.keys() - new.terms.keys():
+                    lost[line, name] = old.plus(lost.get((line, name), Formula({})))
+                    kept.setdefault((line, name), {})[load] = new.plus(lost[line, name])
+            for (line, name), instead in kept.items():
+                if self.followed.formula_with(self.out, cell, instead, self.until) == goal:
+                    return [Cause("lost", line, thread, name=name)]
+        except NotRecorded:
+            return []
+        return []
+
+    def _replaced(
+        self, thread: Thread, at: int, given: Mapping[tuple[int, int], Form]
+    ) -> Iterator[tuple[int, str, Load, Formula, Formula]]:
+        """Yield the line that gives a variable another value, its name, the result that is this
+        value, and the formulas before and after. given: as of Followed.given_by.
+        """
+        log, linear = self.tape.log(*thread), self._linear(thread[1])
+        steps = [one for one in self.steps(thread)[:MOST_LOOKED_AT] if one.at[0] <= at]
+        for step, following in itertools.pairwise(steps):
+            entry = self._entry(thread, step.at[0])
+            for candidate in log.translation.variables_at(log.entries[entry][0].row.pc):
+                variable = candidate.variable
+                if variable.line == step.line:  # it begins there
+                    continue
+                times = step.at[0], following.at[0]
+                found = (self._definition(thread, one, variable.name) for one in times)
+                places = [one for one in found if one is not None]
+                if len(set(places)) < 2:
+                    continue
+                keys = [(log.entries[k][0].number, element) for k, element in places]
+                old, new = map(given.get, keys)
+                if isinstance(old, Formula):
+                    number, element = keys[1]
+                    new = new if isinstance(new, Formula) else Formula({})  # a constant
+                    yield step.line, variable.name, (number, linear, element), old, new
 
     # ---- values that belong nowhere
 
