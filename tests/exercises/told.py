@@ -42,6 +42,19 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("blockIdx.x * blockDim.x + threadIdx.x", "blockIdx.x + threadIdx.x * blockDim.x"),
         ("cell >= 0 && cell < n", "0 <= cell < n"),
         ("j = 0; j < 3", "j = 1; j < 3"),
+        # outside of the array stands filter[-1], and filter[0] next to it is wrong as well
+        (
+            "(int j = 0; j < 3; ++j) {\n            const int cell = i - 1 + j",
+            "(int j = -1; j <= 1; ++j) {\n            const int cell = i + j",
+        ),
+        # the first output may have the cells or the weights in the wrong order
+        ("i - 1 + j", "i + 1 - j"),
+        # what the variable held is gone; that of a product is no loss, but the decision below it is
+        ("sum += N[cell]", "sum = N[cell]"),
+        (
+            "sum += N[cell] * filter[j];",
+            "float product; product = N[cell] * filter[j];\n if (j != 1) sum += product;",
+        ),
     ),
     "conv1d_constant_divergent": (
         ("(threadIdx.x + j) % FILTER_WIDTH", "(threadIdx.x + j) % (FILTER_WIDTH - 1)"),
@@ -53,6 +66,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     "conv1d_symmetric": (
         ("(i < n)", "(i <= n)"),
         ("blockIdx.x * blockDim.x", "blockIdx.x + blockDim.x"),
+        # no cell is in the place of a ghost: its term is left out
+        ("(left >= 0 ? N[left] : 0.0f)", "N[left]"),
     ),
     "conv1d_three": (
         ("c < width", "c <= width"),
@@ -100,6 +115,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("row >= H", "row > H"),
         ("w >= W)", "w > W)"),
         ("filter[((m * C", "filter[((c * C"),
+        ("sum += ", "sum = "),
     ),
     "conv2d_tensor": (
         ("part * COLUMNS * PITCH", "part * 32 * PITCH"),

@@ -157,7 +157,7 @@ def test_a_missing_wait_of_a_warp_is_told_as_such() -> None:
 
 MADE = {  # kinds of stories: an exercise, an edit of its solution
     "cause": ("conv1d_basic", ("cell >= 0 &&", "cell > 0 &&")),
-    "no cause": ("conv1d_basic", ("sum += N[cell]", "sum = N[cell]")),
+    "no cause": ("conv1d_symmetric", ("? N[left] : 0.0f", "? N[left] : N[0]")),
     "race in a warp": ("block_sums", ("        __syncwarp();\n", "")),
     "one line": ("conv2d_same", ("w >= W)", "w > W)")),
     "endless": ("above_lowest", ("far > 0", "far >= 0")),

@@ -6,15 +6,17 @@ To follow every value of every thread takes long, and a story needs the formulas
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..ptx.opcodes import LOCAL_SPACE, PARAM_SPACE, SHARED_SPACE
+from .formulas import Formula
+from .lanes import Form
 from .origins import Writer
-from .provenance import Provenance
+from .provenance import Load, Provenance, place_bytes
 from .recording import Event
 from .tape import Tape
 from .translation import NotRecorded
@@ -63,6 +65,7 @@ class Followed:
     def __init__(self, tape: Tape):
         self.tape = tape
         self.is_followed = False
+        self.instead: dict[Load, Formula] = {}  # as of Provenance
         self._lanes_storing: dict[str, set[Lane]] = {}  # by array
         translation = tape.recording.kernel.translation
         assert translation is not None
@@ -228,9 +231,38 @@ class Followed:
         """Follow the values that some cells depend on: the tape has the formulas of these alone.
         until: as of Provenance, whose exception it raises.
         """
-        part: Any = _Part(self.tape, self._events(self._ends(array, cells)))
-        self.tape.__dict__["provenance"] = Provenance(part, until)
+        self.tape.__dict__["provenance"] = self._provenance(array, cells, until, self.instead)
         self.is_followed = True
+
+    def formula_with(
+        self, array: str, cell: int, instead: Mapping[Load, Formula], until: float = math.inf
+    ) -> Form:
+        """Return the formula that a cell has if some instructions give something else. until,
+        instead: as of Provenance, whose exception it raises.
+        """
+        found = self._provenance(array, [cell], until, {**self.instead, **instead})
+        place = self.tape.arrays.by_name[array]
+        address = self.tape._address(place, cell)
+        return found.load(address, place_bytes(place, address), None)
+
+    def given_by(
+        self, lane: Lane, array: str, cell: int, until: float = math.inf
+    ) -> dict[tuple[int, int], Form]:
+        """Return the formulas of all results of a thread on which a cell depends, by the number of
+        the event and the element. until: as of Provenance, whose exception it raises.
+        """
+        return self._provenance(array, [cell], until, self.instead, lane).given
+
+    def _provenance(
+        self,
+        array: str,
+        cells: Iterable[int],
+        until: float,
+        instead: Mapping[Load, Formula],
+        watched: Lane | None = None,
+    ) -> Provenance:
+        part: Any = _Part(self.tape, self._events(self._ends(array, cells)))
+        return Provenance(part, until, instead, watched)
 
     def _ends(self, array: str, cells: Iterable[int]) -> dict[Lane, int]:
         """Return the threads that some cells depend on, each with the last place in the order of

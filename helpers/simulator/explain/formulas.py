@@ -155,6 +155,24 @@ class Unknown(Atom):
         return self.observed
 
 
+class Loaded(Atom):
+    """What one load has read, told apart from what other loads have: `load` is its number and its
+    thread. `observed` is what was read.
+    """
+
+    __slots__ = ("observed",)
+
+    def __init__(self, load: tuple[int, int, int], observed: Number):
+        super().__init__(load)
+        self.observed = observed
+
+    def __str__(self) -> str:
+        return "a loaded value"
+
+    def evaluate(self, inputs: Mapping[str, Any]) -> Number:
+        return self.observed
+
+
 class Function(Atom):
     """A function of formulas: max(N[0], N[1]).
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ from .values import number
 from .variables import Number as NumberType
 from .variables import Pointer, Structure, numbers_of
 
+Load = tuple[int, int, int]  # the number of its event, the thread and the element
 _EVENTS_A_LOOK = 64  # at the clock
 _OF_MATRICES = ("mma", "wmma", "wgmma", "ldmatrix", "movmatrix")
 _ROUNDING = {2: 0.1, 4: 1e-2, 8: 1e-6}  # of a result by its bytes, over the size of its terms
@@ -50,11 +52,20 @@ class Provenance:
     """The formulas of a launch. `loaded` has the formula that each load has read, by the number of
     its event, the thread and the element; `stored` those of stores.
 
-    until: time.process_time() at which it gives up. Raises NotRecorded then.
+    until: time.process_time() at which it gives up. Raises NotRecorded then. instead: formulas in
+    place of those that some instructions have given, by the keys of `loaded`; watched: the block
+    and the number of a thread, of which `given` has all results, by event and element.
     """
 
-    def __init__(self, tape: LaunchRecord, until: float = math.inf):
-        self._until = until
+    def __init__(
+        self,
+        tape: LaunchRecord,
+        until: float = math.inf,
+        instead: Mapping[Load, Formula] = MappingProxyType({}),
+        watched: tuple[int, int] | None = None,
+    ):
+        self._until, self._instead, self._watched = until, instead, watched
+        self.given: dict[tuple[int, int], Form] = {}
         self.tape = tape
         self.recording = tape.recording
         translation = tape.recording.kernel.translation
@@ -66,8 +77,8 @@ class Provenance:
         self.memory: dict[int, tuple[int, Form, int | None]] = {}
         self.of_block: dict[int, tuple[int, Form, int | None]] = {}
         self.writers: dict[int, list[tuple[int, int, int, int]]] = {}
-        self.stored: dict[tuple[int, int, int], Form] = {}
-        self.loaded: dict[tuple[int, int, int], Form] = {}
+        self.stored: dict[Load, Form] = {}
+        self.loaded: dict[Load, Form] = {}
         self.conditions: dict[tuple[int, int], tuple] = {}
         self._cells: dict[int, tuple[int, Formula, int | None]] = {}
         self._lanes: dict[tuple[int, int], Lane] = {}
@@ -398,6 +409,8 @@ class Provenance:
                 handler(event, row, lanes)
             if event.values is not None and row.results:
                 self._keep_bits(event, row, lanes)
+                if self._instead or self._watched is not None:
+                    self._put(event, row, lanes)
             if row.operation == "call":
                 self._call(row, lanes)
             elif row.operation == "ret":
@@ -419,6 +432,18 @@ class Provenance:
         for values, register in zip(event.values, (r for r in row.results if r >= 0), strict=False):
             for k, lane in enumerate(lanes):
                 lane.stack[-1].bits[register] = values[k]
+
+    def _put(self, event: Event, row: Row, lanes: list[Lane]) -> None:
+        """Put other formulas in the place of results, and note those of the watched thread."""
+        for k, register in enumerate(row.results):
+            for lane in lanes if register >= 0 else ():
+                key = event.number, lane.linear, k
+                if key in self._instead:
+                    self.set(lane, register, self._instead[key])
+                    if key in self.loaded:
+                        self.loaded[key] = self._instead[key]
+                if (lane.block, lane.linear) == self._watched:
+                    self.given[event.number, k] = lane.stack[-1].forms.get(register)
 
     def _follow(self, lane: Lane, row: Row) -> None:
         """A call by address has led here, or the record begins inside a function."""

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,21 @@ from .changes import Place as At
 from .experiment import Experiment, Thread
 from .followed import Followed
 from .followed import Stored as StoredBy
-from .formulas import Atom, Before, Cell, Formula, Function, Monomial, Number, Unset, cell_text
+from .formulas import (
+    Atom,
+    Before,
+    Cell,
+    Formula,
+    Function,
+    Loaded,
+    Monomial,
+    Number,
+    Unset,
+    cell_text,
+)
+from .lanes import Form
 from .patterns import Pattern, Stored
+from .provenance import Load
 from .source_text import NoValue, Source
 from .steps import Access, Decision, Step
 from .tape import Tape
@@ -100,8 +113,9 @@ class Cause:
     (another cell belongs there), "skipped" (a decision leaves out an access, and its index is wrong
     as well), "unset" (a cell or variable without a value is read), "kept" (the output itself is
     read before it is stored), "whole" (a float becomes a whole number), "constant" (a number that
-    belongs in no result), "race" (two accesses in no order), "outside" (an access outside of its
-    array, that no decision keeps away), "endless" (a loop whose condition never changes).
+    belongs in no result), "lost" (a line puts a value in place of what a variable held), "race"
+    (two accesses in no order), "outside" (an access outside of its array, that no decision keeps
+    away), "endless" (a loop whose condition never changes).
     line: at fault; thread: of the decision or access; choice, place: what is at fault; belongs: the
     cell in place of place.element; stored_by: who stored what was read; origins: where the values
     come from; other: the other access of a race; is_tried: a run without it has shown that.
@@ -243,8 +257,9 @@ class _Teller:
                 # What formulas show needs few runs: of every cell before any trial of decisions.
                 targets = list(self._targets())
                 for search, target in itertools.product((self._shown, self._tried), targets):
-                    if causes := self._agreed(target, search(target)):
-                        cell = target
+                    found = search(target)
+                    if found and (agreed := self._agreed(target, found))[1]:
+                        cell, causes = agreed
                         break
         with contextlib.suppress(_Enough):
             causes = causes or self._of_one_cell() or self._of_unset_read()
@@ -630,28 +645,39 @@ class _Teller:
     def _of_first_elements(
         self, access: Access, place: Place, origins: tuple[Origin, ...], changes: tuple[Change, ...]
     ) -> list[Cause]:
-        """Look at a thread whose accesses outside of an array read its first element."""
+        """Find what belongs where a thread has read outside of an array: there, it reads the first
+        element now.
+        """
         thread = (access.block, access.thread)
         inner = _Teller(self.experiment, self.judge, changes, self.until)
-        own = [
+        inner.followed.instead = dict(inner._outside_loads())
+        inner.cells = [
             cell
             for cell in range(inner.wrong[self.out].size)
             if any(inner._named(w.lane) == thread for w in inner.followed.writers(self.out, cell))
         ]
-        wrong = [cell for cell in own if inner.wrong[self.out].reshape(-1)[cell]]
-        cause = Cause("index", access.line, thread, place=place, origins=origins)
-        if own and not wrong:
-            return [replace(cause, belongs=_element(access.array, 0))]
-        for cell in wrong:
-            goal, formula = inner.goal(cell), inner.formula(cell)
-            if goal is None or formula is None:
-                return []
-            pairs = _pairs(formula, goal)
-            found = inner._of_indices(thread, 1 << 60, pairs, cell)
-            if found and found[0].line == access.line and found[0].place is not None:
-                is_same = found[0].place.element == _element(access.array, 0)
-                return [replace(cause, belongs=found[0].belongs) if is_same else found[0]]
+        for cell in inner.cells[:MOST_FOLLOWED] if inner.has_formulas else ():
+            for one, need in itertools.chain(*inner._misread(thread, 1 << 60, cell)):
+                if Redirect.of(one, access.array, 0) == Redirect.of(access, access.array, 0):
+                    return [
+                        Cause(
+                            "index", access.line, thread, place=place, belongs=str(need),
+                            origins=origins,
+                        )
+                    ]  # fmt: skip
         return []
+
+    def _outside_loads(self) -> Iterator[tuple[Load, Formula]]:
+        """Yield the loads that changes have kept in their arrays, each with a value of its own: the
+        element that it reads has nothing to do with the one that it should read.
+        """
+        for place in (change.place for change in self.base):
+            if place.block is not None and place.thread is not None:
+                for step in self.steps((place.block, place.thread)):
+                    for one in step.accesses:
+                        if Redirect.of(one, one.array, 0).place == place:
+                            is_float = isinstance(one.value, np.floating)
+                            yield self._load(one), self._alone(one, is_float)
 
     def _of_endless(self, finding: Finding) -> list[Cause]:
         """Find the condition that stays as it is."""
@@ -676,7 +702,7 @@ class _Teller:
                 return (1, 0, 0)
             odd = any(isinstance(one, Unset | Before) for one in formula.leaves())
             extra = formula.plus(goal, -1).terms
-            pairs = len(_pairs(formula, goal))
+            pairs = max(map(len, _pairs(formula, goal)), default=0)
             return (1 + odd, len(extra) - pairs, len(extra))
 
         _ = self.has_formulas  # which chooses the cells
@@ -714,28 +740,33 @@ class _Teller:
         owner = self.owner(cell)
         return owner is not None and owner != thread and self._has_own_cells
 
-    def _agreed(self, cell: int, causes: list[Cause]) -> list[Cause]:
-        """Return the causes on which some wrong cells agree, as a first one may have one by chance:
-        of indices the one that explains the most cells, and the value of a variable only if it is
-        wrong for another cell, too.
+    def _agreed(self, cell: int, causes: list[Cause]) -> tuple[int, list[Cause]]:
+        """Return the causes on which some wrong cells agree, as a first one may have one by chance,
+        and a cell that has them: of indices the one that explains the most cells, and the value of
+        a variable only if it is wrong for another cell, too.
         """
-        if not causes or causes[0].kind not in ("index", "variable"):
-            return causes
+        if causes[0].kind not in ("index", "variable"):
+            return cell, causes
         search = self._shown if causes[0].kind == "index" else self._tried
         step = max(len(self.cells) // MOST_AGREED, 1)
         others = [one for one in self.cells[step // 2 :: step] if one != cell]
-        found = (more for one in others if (more := search(one)) and more[0].kind == causes[0].kind)
+        found = (
+            (one, more)
+            for one in others
+            if (more := search(one)) and more[0].kind == causes[0].kind
+        )
 
-        def place(one: list[Cause]) -> tuple:
-            first = one[0]
+        def place(one: tuple[int, list[Cause]]) -> tuple:
+            first = one[1][0]
             return first.line, first.name, first.place and first.place.element.partition("[")[0]
 
+        own = cell, causes
         if causes[0].kind == "variable":
             # Those first that nobody stores, if this is one of them.
             others.sort(key=lambda one: bool(self.writers(one)) != bool(self.writers(cell)))
-            is_agreed = not others or any(place(one) == place(causes) for one in found)
-            return causes if is_agreed else []
-        every = [causes, *found]
+            is_agreed = not others or any(place(one) == place(own) for one in found)
+            return cell, causes if is_agreed else []
+        every = [own, *found]
         counts = Counter(map(place, every))
         return max(every, key=lambda one: counts[place(one)])
 
@@ -752,7 +783,7 @@ class _Teller:
             return causes
         if goal is None:
             return []
-        if causes := self._of_indices(*writer, _pairs(formula, goal), cell):
+        if causes := self._of_indices(*writer, cell):
             return causes
         cause = self._of_whole(writer[0], formula, goal) or self._of_constant(formula, goal)
         return [cause] if cause is not None else []
@@ -766,7 +797,11 @@ class _Teller:
         for thread, at in [writer, *self._fillers(*writer)]:
             if cause := self._blamed(thread, cell, at):
                 return [cause]
-        return self._of_start(cell, *writer) or self._of_store(cell, writer[0])
+        return (
+            self._of_lost(cell, *writer)
+            or self._of_start(cell, *writer)
+            or self._of_store(cell, writer[0])
+        )
 
     def _of_start(self, cell: int, thread: Thread, at: int) -> list[Cause]:
         """Find a variable that begins with another number than it should: from that on, a thread
@@ -1039,7 +1074,8 @@ class _Teller:
                     "store", access.line, who, place=place, belongs=self._cell_text(cell),
                     origins=self.origins(access),
                 )  # fmt: skip
-                if self.mends(tape, cell):
+                goal = self.goal(cell)
+                if self.mends(tape, cell) and (goal is None or self._gives([change], cell, goal)):
                     return [cause]
                 is_first = tape is not None and tape.completed and not self.base
                 if is_first and (more := self._of_both(change, cell)):
@@ -1095,12 +1131,11 @@ class _Teller:
         inner = _Teller(self.experiment, self.judge, (*self.base, change), self.until)
         if not inner.tape.completed or not inner.wrong[self.out].reshape(-1)[cell]:
             return []
-        formula, goal, writers = inner.formula(cell), inner.goal(cell), inner.writers(cell)
-        if formula is None or goal is None or not writers:
+        if not (writers := inner.writers(cell)):
             return []
         thread, at = inner._named(writers[-1].lane), writers[-1].at
         inner.wrong = self.wrong  # nothing that was right may be wrong after both
-        return inner._of_indices(thread, at, _pairs(formula, goal), cell)
+        return inner._of_indices(thread, at, cell)
 
     def _of_stray(self, cell: int) -> list[Cause]:
         """Find a store by a thread to a cell that is not its own: with another value of a variable
@@ -1183,43 +1218,92 @@ class _Teller:
 
     # ---- indices
 
-    def _of_indices(
-        self, thread: Thread, at: int, pairs: list[tuple[Atom, Atom]], cell: int
-    ) -> list[Cause]:
+    def _of_indices(self, thread: Thread, at: int, cell: int) -> list[Cause]:
         """Find a line whose loads, with the values that belong there, make the cell right."""
-        by_line: dict[tuple[int, int], dict[tuple, tuple[Access, Atom]]] = {}
-        for have, need in pairs:
-            for level, access in self._loads_of(thread, at, have):
-                if access.space == "local" or (
-                    access.space == "shared" and not self._stands_in_shared(access, need)
-                ):
+        for some in self._misread(thread, at, cell):
+            access, need = some[0]
+            return [
+                Cause(
+                    "index", access.line, (access.block, access.thread),
+                    place=self.place(access), belongs=str(need),
+                    stored_by=self._stored_by(access), origins=self.origins(access),
+                    count=len(some),
+                )
+            ]  # fmt: skip
+        return []
+
+    def _misread(self, thread: Thread, at: int, cell: int) -> Iterator[list[tuple[Access, Cell]]]:
+        """Yield loads of one line, each with the cell that belongs in its place: with these cells
+        the formula is the right one, and with their values the launch makes the cell right.
+        """
+        formula, goal = self.formula(cell), self.goal(cell)
+        if formula is None or goal is None:
+            return
+        for pairs in _pairs(formula, goal):
+            by_line: dict[tuple[int, int, str], list[Access]] = {}
+            for have in dict.fromkeys(pair.have for pair in pairs):
+                for level, access in self._loads_of(thread, at, have):
+                    if access.space != "local":
+                        by_line.setdefault((level, access.line, access.array), []).append(access)
+            # Those nearest to the store first: an earlier load may have filled what they read.
+            nearest = sorted(
+                by_line.items(), key=lambda one: (one[0][0], -max(k.at for k in one[1]))
+            )
+            for _, loads in nearest:
+                some = self._instead(loads, pairs, cell)
+                if any(a.space == "shared" and not self._stands_in_shared(a, n) for a, n in some):
                     continue
-                key = (level, access.line)
-                by_line.setdefault(key, {})[access.block, access.thread, access.at] = access, need
-        # Those nearest to the store first: an earlier load may have filled what they read.
-        nearest = sorted(
-            by_line.items(), key=lambda one: (one[0][0], -max(key[2] for key in one[1]))
-        )
-        for _, each in nearest:
-            every = list(each.values())
-            for some in [every, *([one] for one in every[:6] if len(every) > 1)]:
                 changes = [
                     Replace.of(one, value)
                     for one, need in some
                     if (value := self._value(one, need)) is not None
                 ]
-                if not changes or not self.mends(self.again(changes), cell):
-                    continue
-                access, need = some[0]
-                return [
-                    Cause(
-                        "index", access.line, (access.block, access.thread),
-                        place=self.place(access), belongs=str(need),
-                        stored_by=self._stored_by(access), origins=self.origins(access),
-                        count=len(some),
-                    )
-                ]  # fmt: skip
-        return []
+                if changes and self.mends(self.again(changes), cell):
+                    yield some
+
+    def _instead(
+        self, loads: Iterable[Access], pairs: Sequence[_Pair], cell: int
+    ) -> list[tuple[Access, Cell]]:
+        """Return those of some loads that bring the surplus terms, each with what belongs in its
+        place, if the formula is right with that; none if it is not.
+        """
+        alone: dict[Load, Formula] = {}
+        was: dict[Atom | None, Atom | None] = {}
+        for one in loads:
+            if (form := self._loaded(one)) is not None:
+                alone[self._load(one)] = self._alone(one, form.is_float)
+                was[alone[self._load(one)].atom] = form.atom
+        try:
+            formula = self.followed.formula_with(self.out, cell, alone, self.until)
+        except NotRecorded:
+            return []
+        if not isinstance(formula, Formula):
+            return []
+        needs: dict[Atom | None, Cell] = {}
+        for pair in pairs:
+            rest = Counter(pair.surplus) - Counter([pair.have])
+            brought = [
+                (atom, coefficient)
+                for monomial, coefficient in formula.terms.items()
+                for atom in monomial
+                if was.get(atom) == pair.have
+                and Counter(was.get(one) or one for one in monomial if one != atom) == rest
+            ]
+            if not math.isclose(sum(c for _, c in brought), pair.coefficient):
+                # Others of them bring what is right.
+                brought = [one for one in brought if math.isclose(one[1], pair.coefficient)][:1]
+            needs |= {atom: pair.need for atom, _ in brought}
+        if _mapped(formula, lambda one: needs.get(one) or was.get(one) or one) != self.goal(cell):
+            return []
+        atoms = ((one, alone[self._load(one)].atom) for one in loads)
+        return [(one, needs[atom]) for one, atom in atoms if atom in needs]
+
+    def _load(self, one: Access) -> Load:
+        return one.at, self._linear(one.thread), one.element
+
+    def _alone(self, one: Access, is_float: bool) -> Formula:
+        """Return what an access has read as a formula that no other load has."""
+        return Formula.of(Loaded(self._load(one), one.value.item()), is_float)
 
     def _value(self, access: Access, need: Atom) -> Any:
         """Return the value that a load would have of an atom; None for one without a value."""
@@ -1254,7 +1338,7 @@ class _Teller:
         return self.tape._number(thread, self.tape.block, "thread")
 
     def _loaded(self, one: Access) -> Formula | None:
-        form = self.tape.provenance.loaded.get((one.at, self._linear(one.thread), one.element))
+        form = self.tape.provenance.loaded.get(self._load(one))
         return form if isinstance(form, Formula) else None
 
     def _store_before(self, one: Access) -> tuple[Thread, int, int] | None:
@@ -1320,18 +1404,67 @@ class _Teller:
                         found.setdefault(by[0], by[1])
         return list(found.items())[:6]
 
+    # ---- values that are lost
+
+    def _of_lost(self, cell: int, thread: Thread, at: int) -> list[Cause]:
+        """Find a line that puts a value in place of what a variable holds: if it is the sum of both
+        each time, the formula is right.
+        """
+        goal, linear = self.goal(cell), self._linear(thread[1])
+        block = self.tape._number(thread[0], self.tape.grid, "block")
+        if not self._differences(cell)[0]:
+            return []
+        kept: dict[tuple[int, str], dict[Load, Formula]] = {}
+        lost: dict[tuple[int, str], Formula] = {}
+        try:
+            given = self.followed.given_by((block, linear), self.out, cell, self.until)
+            for line, name, load, old, new in self._replaced(thread, at, given):
+                if old.terms.keys() - new.terms.keys():
+                    lost[line, name] = old.plus(lost.get((line, name), Formula({})))
+                    kept.setdefault((line, name), {})[load] = new.plus(lost[line, name])
+            for (line, name), instead in kept.items():
+                if self.followed.formula_with(self.out, cell, instead, self.until) == goal:
+                    return [Cause("lost", line, thread, name=name)]
+        except NotRecorded:
+            return []
+        return []
+
+    def _replaced(
+        self, thread: Thread, at: int, given: Mapping[tuple[int, int], Form]
+    ) -> Iterator[tuple[int, str, Load, Formula, Formula]]:
+        """Yield the line that gives a variable another value, its name, the result that is this
+        value, and the formulas before and after. given: as of Followed.given_by.
+        """
+        log, linear = self.tape.log(*thread), self._linear(thread[1])
+        steps = [one for one in self.steps(thread)[:MOST_LOOKED_AT] if one.at[0] <= at]
+        for step, following in itertools.pairwise(steps):
+            entry = self._entry(thread, step.at[0])
+            for candidate in log.translation.variables_at(log.entries[entry][0].row.pc):
+                variable = candidate.variable
+                if variable.line == step.line:  # it begins there
+                    continue
+                times = step.at[0], following.at[0]
+                found = (self._definition(thread, one, variable.name) for one in times)
+                places = [one for one in found if one is not None]
+                if len(set(places)) < 2:
+                    continue
+                keys = [(log.entries[k][0].number, element) for k, element in places]
+                old, new = map(given.get, keys)
+                if isinstance(old, Formula):
+                    number, element = keys[1]
+                    new = new if isinstance(new, Formula) else Formula({})  # a constant
+                    yield step.line, variable.name, (number, linear, element), old, new
+
     # ---- values that belong nowhere
 
     def _of_unset(self, thread: Thread, at: int, cell: int) -> list[Cause]:
         """Say where a value is read that nothing has stored, and who would store it."""
-        formula, goal = self.formula(cell), self.goal(cell)
+        formula = self.formula(cell)
         access = next((one for one in self._loads_before(thread, at) if self._is_unset(one)), None)
         if access is None:
             return self._of_unset_fragment(formula) if formula is not None else []
-        if access.array != self.out and formula is not None and goal is not None:
-            pairs = _pairs(formula, goal)
-            if causes := self._of_indices(thread, at, pairs, cell):
-                return causes
+        if access.array != self.out and (causes := self._of_indices(thread, at, cell)):
+            return causes
         who, place = (access.block, access.thread), self.place(access)
         if access.array == self.out:
             return [Cause("kept", access.line, who, place=place, is_tried=False)]
@@ -1601,29 +1734,36 @@ def _difference(formula: Formula, goal: Formula) -> tuple[tuple[str, ...], tuple
     )
 
 
-def _pairs(formula: Formula, goal: Formula) -> list[tuple[Atom, Atom]]:
-    """Return atoms of surplus terms, each with the atom that belongs in its place: the two
-    terms have all other factors in common.
+class _Pair(NamedTuple):
+    """A surplus term and a missing one with all factors but one in common: `have` in the first, in
+    whose place the other one has `need`. coefficient: of the surplus.
+    """
+
+    surplus: Monomial
+    coefficient: Number
+    have: Atom
+    need: Cell
+
+
+def _pairs(formula: Formula, goal: Formula) -> list[list[_Pair]]:
+    """Return the surplus terms of which some missing one differs in one factor, for each array that
+    this factor is of: N[0]*filter[1] may stand for N[0]*filter[2], and for N[1]*filter[1]. Those
+    first that leave the fewest terms.
     """
     extra = formula.plus(goal, -1).terms
     surplus = [m for m in formula.terms if m in extra]
     missing = [m for m in goal.terms if m in extra]
-    found: list[tuple[Atom, Atom]] = []
-    used: set[Monomial] = set()
-    for one in surplus:
-        for other in missing:
-            if other in used or one == other or extra[one] != -extra[other]:
-                continue
-            have, need = list(one), list(other)
-            for atom in one:
-                if atom in need:
-                    have.remove(atom)
-                    need.remove(atom)
-            if len(have) == len(need) == 1 and isinstance(need[0], Cell):
-                found.append((have[0], need[0]))
-                used.add(other)
-                break
-    return found
+    found: dict[str, dict[Monomial, _Pair]] = {}  # by array, then by the missing term
+    for one, other in itertools.product(surplus, missing):
+        if one == other or extra[one] != -extra[other]:
+            continue
+        have = list((Counter(one) - Counter(other)).elements())
+        need = list((Counter(other) - Counter(one)).elements())
+        if len(have) == len(need) == 1 and isinstance(need[0], Cell):
+            pairs = found.setdefault(need[0].array, {})
+            if other not in pairs and all(pair.surplus != one for pair in pairs.values()):
+                pairs[other] = _Pair(one, extra[one], have[0], need[0])
+    return sorted((list(pairs.values()) for pairs in found.values()), key=len, reverse=True)
 
 
 def _functions(formula: Formula) -> list[Function]:
@@ -1652,27 +1792,31 @@ def _renamed(formula: Formula, names: Mapping[str, str]) -> Formula:
     """Return a formula with other names of arrays and scalars."""
     if all(one == other for one, other in names.items()):
         return formula
-    terms: dict[Monomial, Number] = {}
-    for monomial, coefficient in formula.terms.items():
-        atoms = tuple(_renamed_atom(one, names) for one in monomial)
-        rest = Formula({(): coefficient}, formula.is_float)
-        for atom in atoms:
-            rest = rest.times(Formula.of(atom), 0)
-        for m, c in rest.terms.items():
-            terms[m] = terms.get(m, 0) + c
-    return Formula(terms, formula.is_float)
 
-
-def _renamed_atom(atom: Atom, names: Mapping[str, str]) -> Atom:
-    if isinstance(atom, Cell):
+    def named(atom: Atom) -> Atom:
+        if not isinstance(atom, Cell):
+            return atom
         return Cell(
             names.get(atom.array, atom.array), atom.index, atom.member, atom.rank, atom.offset,
             atom.code,
         )  # fmt: skip
-    if isinstance(atom, Function):
-        args = tuple(_renamed(one, names) for one in atom.args)
-        return Function(atom.name, args, atom.type, atom.observed)
-    return atom
+
+    return _mapped(formula, named)
+
+
+def _mapped(formula: Formula, other: Callable[[Atom], Atom]) -> Formula:
+    """Return a formula with other atoms, in its functions, too."""
+    terms: dict[Monomial, Number] = {}
+    for monomial, coefficient in formula.terms.items():
+        rest = Formula({(): coefficient}, formula.is_float)
+        for atom in monomial:
+            if isinstance(atom, Function):
+                args = tuple(_mapped(one, other) for one in atom.args)
+                atom = Function(atom.name, args, atom.type, atom.observed)
+            rest = rest.times(Formula.of(other(atom)), 0)
+        for m, c in rest.terms.items():
+            terms[m] = terms.get(m, 0) + c
+    return Formula({m: c for m, c in terms.items() if c}, formula.is_float)
 
 
 def _element(array: str, index: Any) -> str:

@@ -536,6 +536,11 @@ def _of_constant(story: Story, cause: Cause) -> Iterator[str]:
     yield f"Line {cause.line} stores {value}, which {_output(story)} takes for one of its numbers."
 
 
+def _of_lost(story: Story, cause: Cause) -> Iterator[str]:
+    terms = series(story.missing) if len(story.missing) <= 2 else f"{len(story.missing)} terms"
+    yield f"Line {cause.line} replaces {cause.name}, and {_output(story)} loses {terms}."
+
+
 def _of_race(story: Story, cause: Cause) -> Iterator[str]:
     if cause.idle_line:
         yield (
@@ -612,6 +617,7 @@ _SENTENCES = {
     "kept": _of_kept,
     "whole": _of_whole,
     "constant": _of_constant,
+    "lost": _of_lost,
     "race": _of_race,
     "outside": _of_outside,
     "unguarded": _of_unguarded,
@@ -655,9 +661,8 @@ def _formulas(story: Story) -> str:
         parts.append(f"has {_some(story.surplus)} too much")
     if not parts or any(len(one) > 200 for one in parts):
         return f"{name} = {got}; it should be {want}."
-    return (
-        f"{name} {' and '.join(parts)} ({len(formula.terms)} terms; {len(right.terms)} are right)."
-    )
+    count = f"{len(formula.terms)} term{'' if len(formula.terms) == 1 else 's'}"
+    return f"{name} {' and '.join(parts)} ({count}; {len(right.terms)} are right)."
 
 
 def _some(terms: Sequence[str]) -> str:
@@ -689,9 +694,12 @@ def _shown(story: Story, cause: Cause) -> str:
         verb = "stores to" if cause.kind == "store" else "reads"
         parts.append(f"If {who} {verb} {cause.belongs} there, {_output(story)} is right.")
     elif cause.kind == "index":
-        parts.append(f"That is {who}.")
+        parts.append(f"There {who} reads outside of the array.")
     if cause.kind == "variable":
         parts.append(f"With {cause.name} = {cause.belongs_value}, {_output(story)} is right.")
+    if cause.kind == "lost":
+        goal = _output(story)
+        parts.append(f"If line {cause.line} added to {cause.name}, {goal} would be right.")
     if cause.kind == "race":
         parts.append(
             f"If all threads of the block wait before line {cause.line}, the race is gone."
