@@ -236,7 +236,7 @@ void add_by_lane(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lane
         added |= operand;
     });
     w.has_changed |= added != 0;
-    warp.yielding |= to >= 0 && added == 0;
+    warp.yielding |= added == 0 && !(i.flags & RESULT_UNUSED);
 }
 
 // Orders a lane with the other threads that update the variable. A lock is taken by a
@@ -338,8 +338,10 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
             if (k == 0 && w.order.used)
                 order_update(w, warp, i, pc, operation, lane, address, old, fresh);
             if (to >= 0) set_slot(warp, to, i.bytes, lane, old);
-            // The thread may wait for a lock whose owner has not had its turn, or look at a flag.
-            const bool looks = to >= 0 && operand == 0 && fresh == old &&
+            // The thread may wait for a lock whose owner has not had its turn, or look at a flag,
+            // a whole number.
+            const bool looks = is_whole(i) && !(i.flags & RESULT_UNUSED) && operand == 0 &&
+                               fresh == old &&
                                (operation == ATOMIC_OR || operation == ATOMIC_XOR ||
                                 operation == ATOMIC_ADD);
             if ((swaps && fresh == old) || operation == ATOMIC_EXCH || looks)
