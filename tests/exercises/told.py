@@ -116,6 +116,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("w >= W)", "w > W)"),
         ("filter[((m * C", "filter[((c * C"),
         ("sum += ", "sum = "),
+        ("column >= W", "column >= H"),
     ),
     "conv2d_tensor": (
         ("part * COLUMNS * PITCH", "part * 32 * PITCH"),

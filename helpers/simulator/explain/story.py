@@ -1174,6 +1174,8 @@ class _Teller:
             return None
         entry, element = definition
         entries = self.tape.log(*thread).entries
+        if entries[entry][0].row.line == 0:
+            return None  # a parameter, read before the first line: the launch gives it
         pc = entries[entry][0].row.pc
         nth = sum(event.row.pc == pc for event, _ in entries[:entry])
         value = self.values(thread, at, [name]).get(name)
