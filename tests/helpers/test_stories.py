@@ -151,7 +151,7 @@ def test_a_missing_wait_of_a_warp_is_told_as_such() -> None:
         one.check(kernel_cells.parse(edited(one, ("        __syncwarp();\n", ""))))
     said = str(caught.value.verdict)
     assert "__syncwarp() is missing" in caught.value.verdict.explanation.sentence
-    assert "No wait of all threads" not in said
+    assert "wait of all threads" not in said
     assert "Thread 8: `s[t]` with t = 8" in " ".join(said.split())
 
 

@@ -715,7 +715,7 @@ def _shown(story: Story, cause: Cause) -> str:
             one, two = (_warp(story, thread) for thread in (cause.thread, cause.other_thread))
             if one != two:
                 parts.append(f"They are in warps {one} and {two}.")
-            parts.append("No wait of all threads makes this right.")
+            parts.append("No single wait of all threads that was tried makes this right.")
     if cause.stored_by is not None and cause.kind in ("index", "unset"):
         by, line = cause.stored_by
         if cause.kind == "index":
