@@ -31,6 +31,7 @@ _WORD = re.compile(
     r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|\w+|[^\w\s]""",
     re.DOTALL,
 )
+_PYTHON_TEXT = re.compile(r"(\"\"\"|''').*?\1", re.DOTALL)  # of several lines
 _C_LINKAGE = re.compile(r'extern\s*"C"')
 # The words of a declaration up to its first sign that ends it, and each name with a parenthesis.
 _HEAD_END = re.compile(r"[;{}]|\b__global__\b|\Z")
@@ -91,6 +92,20 @@ def _magic(text: str) -> tuple[str, str]:
         first = next((line.strip() for line in text.splitlines() if line.strip()), "")
         raise CellError(f"the first line is {first[:60]!r}, not %%kernel NAME\n{USAGE}")
     return found
+
+
+def missing_magic(text: str) -> str:
+    """Return what is wrong with a cell of CUDA C++ that does not begin with %%kernel, so that
+    IPython takes it for Python; "" for any other cell.
+    """
+    names = list(_names_of_kernels(_PYTHON_TEXT.sub("", text)))
+    if not names or magic_of(text) is not None:
+        return ""
+    first = next(line.strip() for line in text.splitlines() if line.strip())
+    return (
+        f"This cell is CUDA C++, but its first line is `{first[:60]}`. Begin it with "
+        f"`%%kernel {names[0]}`, and run it again."
+    )
 
 
 def magic_of(text: str) -> tuple[str, str] | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from helpers.checking import left_on_device
 from helpers.checking.diagnosis import SHOWN, Diagnosis, absolute_error, diagnose, kind_of
 from helpers.quantities import quantity
 from helpers.tables import LINE
@@ -79,11 +80,26 @@ def check(
     _require_tolerance(atol, "atol")
     got, want = np.asarray(got), np.asarray(want)
     _require_comparable(got, want, name)
+    try:
+        return _compared(got, want, rtol, atol, name, suspects or {})
+    finally:
+        left_on_device.forget()
+
+
+def _compared(
+    got: np.ndarray,
+    want: np.ndarray,
+    rtol: float,
+    atol: float,
+    name: str,
+    suspects: Mapping[str, Any],
+) -> Verdict:
+    """Return the Verdict of `check`, or raise its CheckError with a diagnosis."""
     error, tolerance = absolute_error(got, want), atol + rtol * np.abs(want.astype(np.float64))
     wrong = ~(error <= tolerance)  # NaN is neither within nor beyond.
     if not wrong.any():
         return Verdict(name, want.size, _largest_relative(error, want), float(rtol), float(atol))
-    diagnosis = diagnose(got, want, wrong, rtol, atol, suspects or {})
+    diagnosis = diagnose(got, want, wrong, rtol, atol, suspects)
     atol_text = f", atol={atol:g}" if atol else ""
     message = "\n".join(
         [

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from helpers.checking import left_on_device
 from helpers.quantities import quantity
 
 SHOWN = 5  # the most wrong cells in a message
@@ -64,6 +65,7 @@ def diagnose(
         )
 
     for find in (
+        lambda: _left(got, want, same),
         lambda: _suspect(got, suspects, same),
         lambda: _constant(got, want),
         lambda: _moved(got, want, wrong, same),
@@ -88,6 +90,11 @@ def diagnose(
 
 
 Same = Callable[[np.ndarray, np.ndarray], bool]
+
+
+def _left(got: np.ndarray, want: np.ndarray, same: Same) -> Diagnosis | None:
+    words = left_on_device.find(got, lambda there: same(there, want))
+    return Diagnosis("left on the device", words) if words else None
 
 
 def _suspect(got: np.ndarray, suspects: Mapping[str, Any], same: Same) -> Diagnosis | None:

@@ -21,7 +21,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
 from helpers import device, kernel_cells
-from helpers.exercises.judge import compiler_words
+from helpers.exercises.judge import cell_texts, compiler_words
 from helpers.jupyterlab import bar, cell_marks, tracebacks
 from helpers.kernel_cells import USAGE, with_c_linkage
 from helpers.kernel_cells import CellError as KernelError
@@ -63,6 +63,11 @@ class KernelMagics(Magics):
     def watch(self, info: Any) -> None:
         """Keep what IPython says of the cell that it is about to run: its text and its id."""
         self._running = info
+        cell_texts.ran(getattr(info, "cell_id", None), info.raw_cell)
+
+    def text(self) -> str:
+        """Return the text of the cell that runs, "" where IPython does not say it."""
+        return getattr(self._running, "raw_cell", None) or ""
 
     def _notes(self, one: kernel_cells.KernelCell) -> tuple[bool, bool]:
         """Return whether a grader finds this kernel in the text of the cell that runs, and whether
@@ -113,7 +118,7 @@ class KernelMagics(Magics):
         function.source, function.name, function.module = one.source, one.kernel, module
         function.options, function.cell = list(one.options), one
         function.readable, function.twice = self._notes(one)
-        function.raw = getattr(self._running, "raw_cell", None) or one.text
+        function.raw = self.text() or one.text
         self._session.push({name: function})
         del self.unbound[name]
 
@@ -127,7 +132,7 @@ def load_ipython_extension(shell) -> None:
     magics = KernelMagics(shell)
     shell.register_magics(magics)
     shell.events.register("pre_run_cell", magics.watch)
-    tracebacks.install(shell, magics.unbound, magics.mark)
+    tracebacks.install(shell, magics.unbound, magics.mark, magics.text)
     bar.listen(shell)
     _describe_figures(shell)
 

@@ -9,7 +9,8 @@ a student. `install(shell)` shortens these errors:
   package raises for a wrong argument;
 - a NameError: its %%kernel cell failed, or the cell above that defines the name was not run, as
   after a restart;
-- KeyboardInterrupt, which is one line.
+- KeyboardInterrupt, which is one line;
+- what IPython says of CUDA C++ in a cell whose first line is not that of %%kernel.
 
 All other errors look as IPython shows them. `%tb` shows the whole traceback of a shortened error,
 and `%debug` works as usual.
@@ -24,6 +25,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
 
+from IPython.core.error import UsageError
+
+from helpers import kernel_cells
 from helpers.tables import LINE
 
 PLACES = 3  # lines of the notebook
@@ -36,19 +40,32 @@ _PYCUDA = ("pycuda", "helpers.simulator.pycuda_api")
 
 
 def install(
-    shell, unbound: Mapping[str, str], mark: Callable[[BaseException, str], None] | None = None
+    shell,
+    unbound: Mapping[str, str],
+    mark: Callable[[BaseException, str], None] | None = None,
+    running: Callable[[], str] = str,
 ) -> None:
     """Shorten errors in the IPython `shell`.
 
     unbound: for a name without a kernel, the reason; it may change later. mark: called with each
-    error and its text; what it raises is ignored, so that the error itself is shown.
+    error and its text; what it raises is ignored, so that the error itself is shown. running: the
+    text of the cell that runs.
     """
 
     def show(shell, etype, value, tb, tb_offset=None) -> None:
+        if isinstance(value, SyntaxError | UsageError) and (
+            fault := kernel_cells.missing_magic(running())
+        ):
+            error = kernel_cells.CellError("\n".join(_folded(fault)))
+            shell.showtraceback((type(error), error, tb))
+            return
         lines = short(shell, value, tb, unbound)
         if mark is not None:
             with suppress(Exception):
                 mark(value, "\n".join(lines or [str(value)]))
+        if lines is None and isinstance(value, SyntaxError) and not _places(shell, tb):
+            shell.showsyntaxerror()  # of the cell itself: no frame of IPython helps
+            return
         if lines is None:
             shell.showtraceback((etype, value, tb), tb_offset=tb_offset, running_compiled_code=True)
             return

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers import kernels
 from helpers.checking import CheckError, check, require_array
 from helpers.limits import require_filter
 
@@ -283,6 +284,41 @@ def test_a_suspect_may_differ_by_the_absolute_tolerance():
     suspects = {"the filter is flipped": flipped}
     assert kind(got, want, suspects=suspects, atol=1e-3) == "suspect"
     assert kind(got, want, suspects=suspects, atol=1e-5) != "suspect"
+
+
+LEFT = {  # what an axpy passes as (y, x), which array it copies back, and its a: what is said
+    ("yx", "", 2.5): "into its y, which is right, is not copied to the host: cuda.memcpy_dtoh(",
+    ("yx", "", 2.0): "into its y is not copied to the host: cuda.memcpy_dtoh(",
+    ("yx", "x", 2.5): "the copy back takes the array that the launch gets as x",
+    ("xy", "y", 2.5): "the copy back takes the array that the launch gets as x",
+    ("yx", "other", 2.5): "the copy back takes an array that the launch does not get",
+    ("yx", "y", 2.0): "",
+}
+
+
+@pytest.mark.parametrize("is_freed", [True, False])
+@pytest.mark.parametrize(("order", "back", "a"), LEFT)
+def test_a_result_that_stays_on_the_device_is_told(order, back, a, is_freed, cuda):
+    from pycuda.compiler import SourceModule
+
+    module = SourceModule(kernels.source("axpy_basic"), no_extern_c=True)
+    x, y = values(1000).astype(np.float32), values(1000).astype(np.float32)
+    device = {name: cuda.mem_alloc(y.nbytes) for name in ("x", "y", "other")}
+    for name, array in device.items():
+        cuda.memcpy_htod(array, x if name == "x" else y)
+    got, first, second = y.copy(), device[order[0]], device[order[1]]
+    arguments = first, second, np.int32(1000), np.float32(a)
+    module.get_function("axpy_basic")(*arguments, block=(256, 1, 1), grid=(4, 1))
+    if back:
+        cuda.memcpy_dtoh(got, device[back])
+    if is_freed:
+        for array in device.values():
+            array.free()
+    error = failure(got, 2.5 * x.astype(np.float64) + y, suspects={"nothing is launched": y})
+    assert (error.diagnosis.kind == "left on the device") == bool(LEFT[order, back, a])
+    assert LEFT[order, back, a] in error.diagnosis.text
+    # The next check is about something else.
+    assert failure(y, 2.5 * y).diagnosis.kind != "left on the device"
 
 
 def test_half_precision_is_called_rounding():

@@ -177,6 +177,33 @@ def test_a_kernel_of_another_name_does_not_pass_unseen(shell):
     assert here.status == "refused" and "looks for %%kernel squares" in str(here)
 
 
+RENAMED = {
+    "another name": ONE.solution.replace(f"%%kernel {NAME}", "%%kernel mine"),
+    "one percent sign": ONE.solution.replace("%%kernel", "%kernel"),
+    "Python": "print(1)",
+}
+
+
+@pytest.mark.parametrize("now", RENAMED)
+def test_a_kernel_that_its_cell_no_longer_makes_does_not_pass(now, shell):
+    text, mine = RENAMED[now], f"{ONE.solution}\n// {now}"  # a text that no other test has run
+    found = checked(shell, ONE, mine, text, ids=("a", "a"))
+    assert found.status == "refused" and text.partition("\n")[0] in " ".join(str(found).split())
+    assert found.frame.text == text.strip(), "the bar compares it with the cell that is there"
+    assert checked(shell, ONE, mine, text, ids=("a", "b")).passed, "cell a has it again"
+    assert checked(shell, ONE, mine, text).passed, "a run without an id is a cell of its own"
+
+
+def test_python_that_its_cell_no_longer_makes_does_not_pass(shell):
+    one = exercises.find("resident_warps")
+    mine = f"{one.solution}\n# mine"  # a text that no other test has run
+    renamed = mine.replace(one.name, "mine")
+    found = python_check(shell, one.name, mine, renamed, ids=("a", "a"))
+    assert found.status == "refused"
+    assert "Call the answer resident_warps" in " ".join(str(found).split())
+    assert python_check(shell, one.name, mine, renamed, ids=("a", "b")).passed
+
+
 def test_a_kernel_that_python_made_does_not_pass_unseen(shell):
     body = ONE.solution.partition("\n")[2]
     here = checked(shell, ONE, f"get_ipython().run_cell_magic('kernel', 'squares', {body!r})")
@@ -265,10 +292,11 @@ def test_other_options_are_an_answer():
 # ---- answers in Python ----
 
 
-def python_check(shell, name: str, *cells: str):
+def python_check(shell, name: str, *cells: str, ids: tuple[str, ...] = ()):
     one = exercises.find(name)
-    for cell in cells:
-        assert shell.run_cell(cell, store_history=True).success
+    for k, cell in enumerate(cells):
+        there = ids[k] if ids else None
+        assert shell.run_cell(cell, store_history=True, cell_id=there).success
     try:
         return one.check(shell.user_ns[one.answer])
     except verdicts.ExerciseError as error:

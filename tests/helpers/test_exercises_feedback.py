@@ -218,6 +218,27 @@ TYPED = (  # an edit of conv1d_basic, the line that the error names, and what C 
     ("P[i] = sum;", "if (i > 0) N[i] = sum;", 20, "is `const`"),
     ("P[i] = sum;", "P[i] = max(sum, 0);", 20, "`max(x, 0.0f)`"),
     ("P[i] = sum;", "P = N;", 20, "neither fills nor copies"),
+    ("float sum = 0.0f;", "sum = 0.0f;", 9, "only after its declaration"),
+    ("threadIdx.x", "threadidx.x", 5, "Do you mean `threadIdx`?"),
+    ("P[i] = sum;", "__syncthread(); P[i] = sum;", 20, "Do you mean `__syncthreads`?"),
+    ("P[i] = sum;", "P[i] = summ;", 20, "Do you mean `sum`?"),
+    ("float sum", "Float sum", 9, "Do you mean `float`?"),
+    ("if (i < n) {", "if (i < n) then {", 8, "C has no `then`"),
+    ("P[i] = sum;", "P[i] = sum; pass;", 20, "C has no `pass`"),
+    ("P[i] = sum;", 'P[i] = sum; print(f"{sum}");', 20, "C writes `printf"),
+    ("float sum = 0.0f;", "float sum = 0.0f; f = lambda x: x;", 9, "C writes a function"),
+    ("cell >= 0", "cell => 0", 15, "C compares by"),
+    ("i < n", "i <> n", 8, "C compares by"),
+    ("i < n", "i is n", 8, "C compares by"),
+    ("int j = 0; j < 3; ++j", "int j = 0, j < 3, ++j", 13, "C writes a loop as"),
+    ("        P[i] = sum;\n    }", "        P[i] = sum;\n    }\n    }", 23, "one `}` too many"),
+    ("        P[i] = sum;\n    }", "        P[i] = sum;", 3, "nothing closes this brace"),
+    ("float sum = 0.0f;", "float sum = 0.0f; __shared__ t[9];", 9, "has a type"),
+    ("float sum = 0.0f;", "float sum = 0.0f; '''a sum'''", 9, "begins with `//`"),
+    ("P[i] = sum;", "printf('%f', sum);", 20, "double quotes"),
+    ("N[cell]", "N[cell][0]", 16, "one index here"),
+    ("float* P", "float P", 20, "has a `*`"),
+    ("__global__ void", "__global__ float", 2, "A kernel returns nothing"),
 )
 
 
@@ -247,4 +268,5 @@ def test_a_warning_on_a_failed_check_comes_first(name, before, after, wants):
     one = exercises.find(name)
     verdict = one.judge(edited(one, (before, after)))
     assert not verdict.passed and wants in words(verdict.explanation.sentence)
+    assert "I do not know" not in words(" ".join(verdict.explanation.evidence))
     assert str(verdict).startswith(f"FAIL {name}: line ")

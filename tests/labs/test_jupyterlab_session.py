@@ -436,7 +436,9 @@ def go_on(page, *kinds: str) -> None:
 
 
 def rewrite(page, line: str, text: str) -> None:
-    """Type a text in the place of the line of the active cell that begins so, by keys alone."""
+    """Type a text in the place of the line of the active cell that begins so, by keys alone, and
+    leave the text of the cell.
+    """
     page.keyboard.press("Enter")
     lines = page.locator(f"{ACTIVE} .cm-line").all_text_contents()
     (number,) = (k for k, one in enumerate(lines) if one.strip().startswith(line))
@@ -444,6 +446,38 @@ def rewrite(page, line: str, text: str) -> None:
         page.keyboard.press(key)
     page.keyboard.type(text)
     assert page.locator(f"{ACTIVE} .cm-line").all_text_contents()[number].strip() == text
+    page.keyboard.press("Escape")
+
+
+KERNEL = ":has([data-language=cpp])"
+
+
+def shown(page, words: str) -> None:
+    """Wait for words in an output."""
+    page.locator(".jp-OutputArea-output", has_text=words).first.wait_for()
+
+
+def check_by_keys(page, bar, state: str) -> None:
+    """Run the active cell and its check, and wait for the state and for the focus in the bar."""
+    page.keyboard.press("Control+Shift+Enter")
+    state_after(bar, state)
+    button = "Next" if state == "pass" else "Run & check"
+    bar.get_by_role("button", name=button).and_(page.locator(":focus")).wait_for()
+
+
+def guess_by_keys(page, *keys: str) -> None:
+    """Answer the first open question of the active cell. Tab leads to the first one of a cell, and
+    Enter ends a guess and leads to the next question, or to the button that takes a guess back.
+    """
+    done = page.locator(f"{ACTIVE} .halo-card table")
+    before = done.count()
+    if page.evaluate("document.activeElement.name") != "guess":
+        page.keyboard.press("Tab")
+    for key in keys:
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    done.nth(before).wait_for()
+    page.locator(f"{ACTIVE} .halo-card :focus").wait_for()
 
 
 @pytest.mark.parametrize("copy", ["100"], indirect=True)
@@ -453,54 +487,44 @@ def test_the_first_lab_is_done_whole_by_keyboard_alone(server, student, copy):
     """
     open_file(student, server, copy)
     student.locator(ACTIVE).wait_for()
-    code, kernel = ".jp-CodeCell", ":has([data-language=cpp])"
-
-    def focused() -> str:
-        return student.evaluate("document.activeElement.getAttribute('aria-label') ?? ''")
-
-    def said(words: str) -> None:
-        student.locator(".jp-OutputArea-output", has_text=words).wait_for()
-
+    code = ".jp-CodeCell"
     go_on(student, code)  # the set-up
     go_on(student, code)  # the first launch
     rewrite(student, "y[i] = a", "y[i] = x[i] * x[i] + y[i];")
     go_on(student, ".jp-MarkdownCell")
-    said("[11. 24. 39. 56. 75.]")
+    shown(student, "[11. 24. 39. 56. 75.]")
 
-    go_on(student, kernel)
+    go_on(student, KERNEL)
     bar = buttons(student, exercises.find("axpy_basic"))
     rewrite(student, "const int i", "const int i = blockIdx.x * blockDim.x + threadIdx.x;")
-    student.keyboard.press("Control+Shift+Enter")
-    state_after(bar, "fail")
-    bar.get_by_role("button", name="Run & check").and_(student.locator(":focus")).wait_for()
+    check_by_keys(student, bar, "fail")
+    every = student.locator(".jp-StatusBar-TextItem", has_text=re.compile(r"Cell \d+/\d+"))
+    cells = every.inner_text()
+    student.keyboard.press("b")  # a shortcut of JupyterLab, which would insert a cell
+    student.keyboard.press("ArrowDown")
+    assert every.inner_text() == cells
     student.keyboard.press("Tab")
-    assert focused().startswith("Hint 1/3")
+    assert student.evaluate("document.activeElement.ariaLabel").startswith("Hint 1/3")
     student.keyboard.press("Enter")
     assert bar.locator(".halo-hints li").count() == 1
     student.keyboard.press("Escape")
-    student.locator(f"{ACTIVE}{kernel}:focus").wait_for()
+    student.locator(f"{ACTIVE}{KERNEL}:focus").wait_for()
     rewrite(student, "if (true)", "if (i < n) {")
-    student.keyboard.press("Control+Shift+Enter")
-    state_after(bar, "pass")
-    bar.get_by_role("button", name="Next").and_(student.locator(":focus")).wait_for()
+    check_by_keys(student, bar, "pass")
     student.keyboard.press("Enter")
 
     go_on(student, ":has(.halo-card)")
-    student.keyboard.press("Tab")
-    student.keyboard.type("24")
-    student.keyboard.press("Enter")
-    student.get_by_role("button", name="Guess again").and_(student.locator(":focus")).wait_for()
+    guess_by_keys(student, "2", "4")
     student.keyboard.press("Escape")
     student.locator(f"{ACTIVE}:has(.halo-card):focus").wait_for()
 
     go_on(student, code)
     rewrite(student, "# 1. Set", "blocks = -(-x.size // THREADS)")
-    student.keyboard.press("Escape")
     launch = "axpy_basic(y_gpu, x_gpu, np.int32(x.size), np.float32(a), "
     rewrite(student, "# 2. Launch", f"{launch}block=(THREADS, 1, 1), grid=(blocks, 1))")
     go_on(student, code)
     go_on(student, ".jp-MarkdownCell")
-    said("PASS axpy: 1,000 values")
+    shown(student, "PASS axpy: 1,000 values")
     student.keyboard.press("Tab")
     while student.evaluate("document.activeElement.tagName") != "SUMMARY":
         student.keyboard.press("Tab")  # past the buttons of the cell
@@ -512,8 +536,96 @@ def test_the_first_lab_is_done_whole_by_keyboard_alone(server, student, copy):
     go_on(student, ".jp-MarkdownCell")
     student.locator(".halo-card", has_text="right").wait_for()
     go_on(student, ":last-child")
-    said("Result: one thread per element, in any number of blocks: yours passes")
+    shown(student, "Result: one thread per element, in any number of blocks: yours passes")
     screenshot(student, "lab_100_by_keyboard")
+
+
+TESTED_TERMS = "if (i - 1 + j >= 0 && i - 1 + j < n) sum += N[i - 1 + j] * filter[j];"
+MOVED_TERMS = "N[max(i - 1, 0)] * filter[0] + N[i] * filter[1] + N[min(i + 1, n - 1)] * filter[2]"
+
+
+@pytest.mark.parametrize("copy", ["101"], indirect=True)
+def test_the_lab_of_halos_is_done_whole_by_keyboard_alone(server, student, copy):
+    """As above: every "Do it" and every prediction, with a wrong try of each kind on the way."""
+    open_file(student, server, copy)
+    student.locator(ACTIVE).wait_for()
+    code = ".jp-CodeCell"
+
+    # Step 1: a wrong kernel, the picture of why, and a right one.
+    go_on(student, KERNEL)
+    bar = buttons(student, exercises.find("conv1d_basic"))
+    rewrite(student, "const int i", "const int i = blockIdx.x * blockDim.x + threadIdx.x;")
+    rewrite(student, "if (true)", "if (i < n) {")
+    rewrite(student, "// 3. Add", "sum += N[i] * filter[1];")
+    check_by_keys(student, bar, "fail")
+    student.keyboard.press("Escape")
+    go_on(student, ":has-text('# exercise.why()')")
+    rewrite(student, "# exercise.why()", "exercise.why()")
+    student.keyboard.press("Control+Enter")
+    student.locator(f"{ACTIVE} .jp-OutputArea-output", has_text="N[0]").first.wait_for()
+    screenshot(student, "lab_101_why")
+    while not student.locator(f"{ACTIVE}{KERNEL}").count():
+        student.keyboard.press("ArrowUp")
+    rewrite(student, "sum += N", f"for (int j = 0; j < 3; ++j) {TESTED_TERMS}")
+    check_by_keys(student, bar, "pass")
+    student.keyboard.press("Enter")
+
+    # Step 2: the program, first without its copy back.
+    go_on(student, ":has-text('THREADS = 256')")
+    copies_in = "cuda.memcpy_htod(N_gpu, N); cuda.memcpy_htod(filter_gpu, filter)"
+    launch = "conv1d_basic(P_gpu, N_gpu, filter_gpu, np.int32(N.size), "
+    rewrite(student, "# 1. Copy", copies_in)
+    rewrite(student, "# 2. Set", "blocks = -(-N.size // THREADS)")
+    rewrite(student, "# 3. Launch", f"{launch}block=(THREADS, 1, 1), grid=(blocks, 1))")
+    go_on(student, code)
+    student.keyboard.press("Control+Enter")
+    shown(student, "writes into its P, which is right, is not copied to the host")
+    student.keyboard.press("ArrowUp")
+    rewrite(student, "# 4. Copy", "cuda.memcpy_dtoh(P, P_gpu)")
+    go_on(student, code)
+    go_on(student, ".jp-MarkdownCell")
+    shown(student, "PASS convolve: 1,000 values")
+
+    # Step 3 and 4: a figure that is changed, two kinds of cards, and a launch that is put right.
+    go_on(student, ":has-text('plotting.halo')")
+    rewrite(student, "plotting.halo", "plotting.halo(ax, n=12, tile_width=5, radius=1, block=2,")
+    go_on(student, ":has(.halo-card)")
+    guess_by_keys(student, "2", "3", "2")
+    guess_by_keys(student, "Space", "ArrowDown")
+    assert 'prediction.choice(\n    "caught", "NaN or zeros",' in text_of(student.locator(ACTIVE))
+    student.keyboard.press("Escape")
+    go_on(student, code)
+    go_on(student, code)
+    go_on(student, ".jp-MarkdownCell")
+    assert student.locator(".halo-card .halo-right").count() == 2
+    while not student.locator(f"{ACTIVE}:has-text('def verdict')").count():
+        student.keyboard.press("ArrowUp")
+    rewrite(student, "blocks = CELLS", "blocks = -(-CELLS // THREADS)")
+    student.keyboard.press("Control+Enter")
+    shown(student, "P held old result PASS 4 blocks")
+
+    # Steps 5 and 6: another bug in our kernel, and two numbers.
+    go_on(student, ":has-text('basic.changed')")
+    skipped = 'basic.changed("if (i < n)", "if (i > 0 && i < n - 1)")'
+    rewrite(student, "print(problem", f"print(problem.check({skipped}))")
+    go_on(student, ".jp-MarkdownCell")
+    shown(student, "2 of 1,000 values are wrong")
+    go_on(student, ":has(.halo-card)")
+    guess_by_keys(student, "5")
+    guess_by_keys(student, "9", "6")
+    student.keyboard.press("Escape")
+
+    # Step 7, from a blank cell, to the end.
+    go_on(student, KERNEL)
+    bar = buttons(student, exercises.find("conv1d_edge"))
+    rewrite(student, "// Which output", "int i = blockIdx.x * blockDim.x + threadIdx.x;")
+    rewrite(student, "// Add the cells", f"if (i < n) P[i] = {MOVED_TERMS};")
+    check_by_keys(student, bar, "pass")
+    assert student.locator(".halo-card .halo-off").count() == 1, "96 cells are not quite right"
+    student.keyboard.press("Enter")
+    go_on(student, ":last-child")
+    shown(student, "Result: a warp of conv1d_basic asks for 14 sectors of N")
+    screenshot(student, "lab_101_by_keyboard")
 
 
 @pytest.mark.parametrize("copy", ["100"], indirect=True)

@@ -182,3 +182,23 @@ def test_a_wrong_argument_of_ours_is_a_few_lines(shell, capsys, cell, must):
 def test_a_bug_of_ours_keeps_its_traceback(shell, capsys):
     code = "from helpers import kernel_cells\nkernel_cells.with_c_linkage(3)"
     assert "Traceback (most recent call last)" in "\n".join(shown(shell, capsys, code))
+
+
+CUDA = 'extern "C" __global__ void twice(float* y, int n)\n{\n    float two = 2.0f;\n}'
+
+
+@pytest.mark.parametrize(
+    "first", ["%kernel twice", "%% kernel twice", "%%Kernel twice", "kernel twice", "// mine"]
+)
+def test_cuda_without_the_magic_is_told_its_first_line(shell, capsys, first):
+    lines = shown(shell, capsys, f"{first}\n{CUDA}")
+    words = " ".join(line.strip() for line in lines)
+    assert f"its first line is `{first}`" in words and len(lines) == 2, lines
+    assert "Begin it with `%%kernel twice`" in words
+
+
+def test_the_students_own_syntax_errors_show_no_line_of_ipython(shell, capsys):
+    for cell in ("if x\n    y = 1", f'source = """\n{CUDA}\n"""\nif x', "  x = 1\n y = 2"):
+        lines = shown(shell, capsys, cell)
+        assert "SyntaxError" in lines[-1] or "IndentationError" in lines[-1], lines
+        assert not any("interactiveshell.py" in line or "%%kernel" in line for line in lines), lines

@@ -10,18 +10,36 @@ line that the message shows.
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
 from dataclasses import dataclass, replace
 
-# nvcc and NVRTC write k.cu(7): error: words, and k.cu(7): warning #174-D: words.
+# nvcc and NVRTC write k.cu(7): error: words, and k.cu(7): warning #174-D: words; of a brace that
+# nothing closes "At end of source: error: words", and where it is in a note below.
 _HEAD = re.compile(
-    r"(?P<file>[^\s(]+)\((?P<line>\d+)\): (?P<kind>error|warning)(?P<number> #\d+)?(?:-D)?: "
-    r"(?P<words>.*)"
+    r"(?:(?P<file>[^\s(]+)\((?P<line>\d+)\)|At end of source): "
+    r"(?P<kind>error|warning|note)(?P<number> #\d+)?(?:-D)?: (?P<words>.*)"
 )
 _UNUSED = frozenset((" #177", " #550"))  # a variable that nothing uses yet is no mistake
 
+# What CUDA and C know without a declaration, as far as beginners use it.
+_KNOWN = (
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "__syncthreads", "__syncwarp", "__shared__",
+    "__constant__", "__shfl_xor_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_sync",
+    "atomicAdd", "atomicMax", "atomicMin", "float", "double", "int", "unsigned", "bool", "const",
+    "return", "while", "else", "fminf", "fmaxf", "fabsf", "sqrtf", "printf", "INFINITY", "min",
+    "max",
+)  # fmt: skip
+_UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
+_UNCLOSED = re.compile(r'to match this "\{"')
+
 _PARTS = "threadIdx, blockIdx, blockDim and gridDim have three parts: .x, .y and .z."
+_DECLARED = (
+    "C knows a name only after its declaration, such as `float x = 0.0f;`. Small and capital "
+    "letters differ."
+)
+_COMPARES = "C compares by `==`, `!=`, `<`, `<=`, `>` and `>=`."
 _LOOP = "C writes a loop as `for (int j = 0; j < 3; ++j) { ... }`."
 
 # A message, a line (regular expressions), and what to write. The first row that fits is said.
@@ -35,13 +53,14 @@ TABLE = (
      "kernel is given."),
     (r'"(np|numpy|math)" is undefined', "", "A kernel has no Python modules. C's own functions are "
      "there, such as sqrtf and fabsf."),
-    (r'"print" is undefined', "", r'C writes `printf("%f\n", x);`.'),
-    (r'"(sum|range|sorted|enumerate|zip)" is undefined', "", "A kernel has no functions of Python: "
-     "write a loop."),
-    (r'"(def|lambda)" is undefined', "", "C writes a function of a kernel as "
+    (r'"then" is undefined', "", "C has no `then`: `if (i < n) { ... }`."),
+    (r'"pass" is undefined', "", "C has no `pass`: braces may be empty, as in `{ }`."),
+    (r'"\w+" is undefined', r"\bprint\s*\(", r'C writes `printf("%f\n", x);`.'),
+    (r'"(sum|range|sorted|enumerate|zip)" is undefined', r"\b(sum|range|sorted|enumerate|zip)\s*\(",
+     "A kernel has no functions of Python: write a loop."),
+    (r'"\w+" is undefined', r"\bdef\b|\blambda\b", "C writes a function of a kernel as "
      "`__device__ float twice(float x) { return 2 * x; }`, above the kernel."),
-    (r'"\w+" is undefined', "", "C knows a name only after its declaration, such as "
-     "`float x = 0.0f;`. Small and capital letters differ."),
+    (r'"\w+" is undefined', "", _DECLARED),
     (r'expected a "[;)\]]"', "//", "All that follows `//` is a comment: a division is one `/`, "
      "and a `;` stands before a comment."),
     (r"expected a ", r"\S\s+if\b.*\belse\b", "C writes `a if c else b` as `c ? a : b`."),
@@ -51,8 +70,22 @@ TABLE = (
     (r'expected a "\("', r"\bfor\b", _LOOP),
     (r'expected a "\]"', r"\[[^\]]*:", "C has no slices: an index is one number, and a loop takes "
      "one element after the other."),
+    (r"expected an expression", r"=[<>]|<>", _COMPARES),
+    (r'expected a "\)"', r"\b(is|in)\b", _COMPARES),
     (r"expected an expression", r"\b(if|while|for|else)\b[^?]*:", "C has no `:` after a condition: "
      "braces hold what depends on it, `if (i < n) { ... }`."),
+    (r"already been declared", r"\bfor\b", _LOOP),
+    (r"expected a declaration", r"^\s*\}", "There is one `}` too many: it closes nothing."),
+    (r'attribute "__shared__"', "", "An array of shared memory has a type: "
+     "`__shared__ float t[256];`."),
+    (r"quoted string|missing closing quote", "", "A comment of C begins with `//`. A text has "
+     'double quotes, as in `printf("%f\\n", x);`.'),
+    (r'type "const char \*"', "'", "A text of C has double quotes: single ones hold one letter."),
+    (r"must have pointer-to-object type", r"\]\s*\[", "An array of C has one index here: write "
+     "`N[y * width + x]`."),
+    (r"must have pointer-to-object type", r"\[", "Square brackets need an array: a parameter that "
+     "is one has a `*`, as in `float* P`."),
+    (r"must have a void return type", "", "A kernel returns nothing: `__global__ void`."),
     (r"must have class type", r"\w\.\w", "Numbers and arrays of C have no attributes and no "
      "methods. A kernel knows only the sizes that it is given."),
     (r"preceding parentheses of apparent call", "", "Round brackets call a function. An element "
@@ -134,8 +167,8 @@ def messages(output: str) -> list[Message]:
             code, caret = _shown(lines[k + 1 :])
             found.append(
                 Message(
-                    match["file"],
-                    int(match["line"]),
+                    match["file"] or "",
+                    int(match["line"] or 0),
                     match["kind"],
                     match["number"] or "",
                     match["words"],
@@ -162,8 +195,27 @@ def first_error(output: str, source: str) -> str:
     """Return the first error in what a compiler has said of a source: those behind it often come of
     it. An output in another form stays as it is.
     """
-    one = next((one for one in messages(output) if one.kind == "error"), None)
-    return output if one is None else str(_at_fault(one, source.splitlines()))
+    every = messages(output)
+    one = next((one for one in every if one.kind == "error"), None)
+    if one is None:
+        return output
+    if not one.line:  # at the end of the source
+        open_brace = next((one for one in every if _UNCLOSED.search(one.words)), None)
+        if open_brace is None:
+            return output
+        words = f"{one.words}: nothing closes this brace"
+        return str(replace(open_brace, kind="error", number="", words=words))
+    at_fault = str(_at_fault(one, source.splitlines()))
+    return f"{at_fault} {_near(one, source)}".rstrip() if one.advice == _DECLARED else at_fault
+
+
+def _near(one: Message, source: str) -> str:
+    """Return the name that an unknown one may mean, "" for none: one of CUDA or of the source."""
+    match = _UNDEFINED.search(one.words)
+    known = {*_KNOWN, *re.findall(r"\b[A-Za-z_]\w*", source)} - {match[1]} if match else set()
+    by_letters = {name.lower(): name for name in sorted(known)}
+    near = difflib.get_close_matches(match[1].lower(), by_letters, 1, 0.8) if match else []
+    return f"Do you mean `{by_letters[near[0]]}`?" if near else ""
 
 
 def _at_fault(one: Message, lines: list[str]) -> Message:

@@ -15,6 +15,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from helpers.exercises.judge import cell_texts
 from helpers.exercises.judge.base import NOTEBOOK_SEED
 from helpers.exercises.judge.graded import GradedExercise
 from helpers.exercises.judge.verdict import ExerciseError, Verdict
@@ -33,6 +34,11 @@ class Exercise(GradedExercise):
     def check(self, answer: Any) -> Verdict:
         """Judge a %%kernel function, as BaseExercise.check says; on a GPU, time it as well."""
         cell = _cell_of(answer)
+        text = getattr(answer, "raw", "") or cell.text
+        if (now := cell_texts.replacement(text)) is not None:
+            begin = f"Begin it with `%%kernel {self.cell_name}`"
+            words = cell_texts.words(self.cell_name, now, begin)
+            return self._said(self._verdict("refused", words), now)
         verdict = self._as_graded(self._of_cell(cell, NOTEBOOK_SEED), answer, cell)
         verdict = self._with_story(verdict, cell)
         if verdict.passed and _on_gpu():
@@ -42,7 +48,7 @@ class Exercise(GradedExercise):
                 verdict = on_gpu.timed(self, answer, verdict, NOTEBOOK_SEED)
             except ExerciseError as error:
                 verdict = error.verdict
-        return self._said(verdict, getattr(answer, "raw", "") or cell.text)
+        return self._said(verdict, text)
 
     def _with_story(self, verdict: Verdict, cell: KernelCell) -> Verdict:
         """Return a verdict that tells what the threads did, in place of a guess; where that is not

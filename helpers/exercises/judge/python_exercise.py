@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from helpers import kernel_cells
-from helpers.exercises.judge import gate, patience
+from helpers.exercises.judge import cell_texts, gate, patience
 from helpers.exercises.judge.base import NOTEBOOK_SEED, BaseExercise
 from helpers.exercises.judge.verdict import Verdict
 from helpers.quantities import quantity
@@ -82,6 +82,9 @@ class PythonExercise(BaseExercise):
             return self._said(self._verdict(Judgement("refused", _ELSEWHERE.format(self.answer))))
         if text is None and self.is_text and isinstance(answer, str):
             text = f"{self.answer} = {answer!r}"  # a cell that is in no history, as under nbval
+        if text is not None and (now := cell_texts.replacement(text)) is not None:
+            words = cell_texts.words(self.answer, now, f"Call the answer {self.answer}")
+            return self._said(self._verdict(Judgement("refused", words)), now)
         verdict = self._of(answer, NOTEBOOK_SEED)
         if verdict.passed and text is not None:
             with contextlib.redirect_stdout(io.StringIO()):

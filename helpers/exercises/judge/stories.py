@@ -101,7 +101,8 @@ def told_in(verdict: Verdict, told: Told) -> Verdict:
     lines, remark = words.lines_of(told.story, told.case.title), verdict.remark
     said = with_lines(verdict, lines)
     if remark is not None and (not told.has_cause or remark.line == told.story.causes[0].line):
-        said = replace(said, story=_explanation([remark.text, *lines]))
+        seen = [lines[0].removesuffix(words.UNKNOWN).strip(), *lines[1:]]  # the remark knows it
+        said = replace(said, story=_explanation([remark.text, *filter(None, seen)]))
     if told.has_cause:
         return said
     if verdict.is_recognised:

@@ -18,6 +18,7 @@ import numpy as np
 
 from helpers.quantities import quantity
 
+from . import results
 from .faults import MemoryFault, OutOfMemory
 from .library import door, machine
 
@@ -75,6 +76,8 @@ def free(address: int) -> None:
     """Free the allocation that starts at `address`. Raises MemoryFault if none does."""
     with door:
         entry = region(address)
+        if entry and results.is_to_keep(entry[2]):
+            results.keep(entry[2], ctypes.string_at(*entry[:2]))
         if not machine().halo_free(address):
             raise MemoryFault(
                 f"cannot free {address:#x}: it is not the start of a live allocation; free each "
@@ -290,6 +293,7 @@ def read(buffer, address: int, nbytes: int) -> None:
     with door:
         _hold(address, nbytes, "read")
         ctypes.memmove(_writable_address(buffer), address, nbytes)
+        _note_read(address)
 
 
 def copy(destination: int, source: int, nbytes: int) -> None:
@@ -299,6 +303,7 @@ def copy(destination: int, source: int, nbytes: int) -> None:
         _hold(destination, nbytes, "write")
         ctypes.memmove(destination, source, nbytes)
         machine().halo_mark_initialised(destination, nbytes)
+        _note_read(source)
 
 
 def fill(address: int, pattern: bytes, count: int) -> None:
@@ -320,6 +325,11 @@ def first_unwritten(address: int, nbytes: int) -> int | None:
     _hold(address, nbytes, "look at")
     first = machine().halo_first_unwritten(address, nbytes)
     return first if first < nbytes else None
+
+
+def _note_read(address: int) -> None:
+    if results.latest is not None and (entry := region(address)) is not None:
+        results.latest.read.append(entry[2])
 
 
 def _hold(address: int, nbytes: int, verb: str) -> None:

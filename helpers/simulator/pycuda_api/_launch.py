@@ -17,7 +17,7 @@ from helpers.simulator.findings.findings import Finding, finding_of_launch
 from helpers.simulator.findings.words import Cause, Event
 from helpers.simulator.launch.launch import CHECKS, launch
 from helpers.simulator.launch.machine_counters import profile_of
-from helpers.simulator.machine import architecture, faults, memory
+from helpers.simulator.machine import architecture, faults, memory, results
 from helpers.simulator.machine.library import door
 from helpers.simulator.program.module import Kernel
 from helpers.simulator.program.module import Module as LoadedModule
@@ -201,6 +201,7 @@ class Function:
                 _errors.message(LAUNCH, _errors.OUT_OF_MEMORY, str(shortage))
             ) from shortage
         self._note_writes(arguments, report.findings)
+        self._note_results(arguments)
         for finding in report.findings:
             _findings.warn(finding)
         for remark in report.remarks:
@@ -221,6 +222,22 @@ class Function:
                 address = int.from_bytes(argument.data, "little")
                 memory.set_filling(address, 0, None)
                 note_writer(address, self._kernel, parameter.offset, is_told)
+
+    def _note_results(self, arguments: list[Argument]) -> None:
+        """Note the arrays of this launch, which the program may copy back. Memory that the host
+        reaches without a copy counts as read.
+        """
+        arrays, reached = {}, []
+        for parameter, argument in zip(self._kernel.parameters, arguments, strict=True):
+            address = int.from_bytes(argument.data, "little") if parameter.is_pointer else 0
+            if (entry := memory.region(address)) is None:
+                continue
+            start, nbytes, number = entry
+            is_output = not parameter.is_const
+            arrays[number] = results.Array(parameter.name, start, nbytes, is_output)
+            if memory.device_of(start) == memory.EVERYWHERE:
+                reached.append(number)
+        results.launched(self._kernel.name, arrays, reached)
 
     def _check_device(self, arguments: list[Argument]) -> None:
         """Refuse a module of another device, and memory that this device cannot reach."""

@@ -189,16 +189,24 @@ export class Bars {
   }
 
   // The exercises from top to bottom: {exercise, cell, check}. As for a grader, the last cell of an
-  // exercise counts.
+  // exercise counts. Where none has its first line, the cell above the check may have lost that: the
+  // check then says so.
   found() {
     const cells = this.cells();
     const last = pattern => {
       const expression = new RegExp(pattern, 'm');
       return cells.findLast(cell => expression.test(cell.model.sharedModel.getSource()));
     };
-    return this.list
+    const found = this.list
       .map(exercise => ({ exercise, cell: last(exercise.cell), check: last(exercise.check) }))
-      .filter(one => one.cell && one.check)
+      .filter(one => one.check);
+    const known = new Set(found.flatMap(one => [one.cell, one.check]));
+    for (const one of found) {
+      const above = cells[cells.indexOf(one.check) - 1];
+      one.cell ??= known.has(above) ? undefined : above;
+    }
+    return found
+      .filter(one => one.cell)
       .sort((a, b) => cells.indexOf(a.cell) - cells.indexOf(b.cell));
   }
 
@@ -522,12 +530,15 @@ class Bar {
 
 // In our own parts, plain keys press buttons and write: JupyterLab's shortcuts would take them. Those
 // with Ctrl, Alt or Meta stay JupyterLab's, and so does Shift + Enter, which runs a cell and goes on.
+// The mark is on the very element that has the focus, because JupyterLab's selectors end with that.
 export function keepShortcuts() {
   const OWN = '.halo-bar, .halo-cards, .halo-cover';
   const decide = event => {
     const goesOn = event.shiftKey && event.key === 'Enter';
     const isPlain = !(event.ctrlKey || event.altKey || event.metaKey || goesOn);
-    event.target.closest?.(OWN)?.toggleAttribute('data-lm-suppress-shortcuts', isPlain);
+    if (event.target.closest?.(OWN)) {
+      event.target.toggleAttribute('data-lm-suppress-shortcuts', isPlain);
+    }
   };
   window.addEventListener('keydown', decide, true); // before the document, where JupyterLab listens
 }

@@ -108,6 +108,17 @@ function element(kind, className = '', text = '') {
   return node;
 }
 
+// Keep in the new cards of a cell what is typed or chosen in the old ones.
+function keepGuesses(old, node) {
+  const before = old.querySelectorAll('form');
+  for (const [k, card] of node.querySelectorAll('form').entries()) {
+    const was = before[k]?.elements.guess?.value;
+    if (was && card.elements.guess) {
+      card.elements.guess.value = was;
+    }
+  }
+}
+
 // The cards of one notebook. bars: its exercise bars, which know the kernel.
 export class Cards {
   constructor(bars) {
@@ -161,11 +172,18 @@ export class Cards {
       }
       const node = draw();
       this.bars.leadBack(node, cell);
-      known?.node.remove();
+      const hadFocus = known?.node.contains(document.activeElement);
+      if (known) {
+        keepGuesses(known.node, node);
+        known.node.remove();
+      }
       this.nodes.set(cell, { node, drawn: state });
       cell.ready.then(() => {
         if (this.nodes.get(cell)?.node === node) {
           cell.inputArea.parent.node.after(node);
+          if (hadFocus) {
+            this.focus(cell);
+          }
         }
       });
     }
@@ -303,8 +321,11 @@ export class Cards {
     return { state: JSON.stringify(open.map(one => one.question.key)), draw };
   }
 
+  // Give the focus to the first question that is open; where none is, to the first button.
   focus(cell) {
-    this.nodes.get(cell)?.node.querySelector('input')?.focus();
+    const node = this.nodes.get(cell)?.node;
+    const first = ['input:checked', 'input', 'button'].map(one => node?.querySelector(one)).find(Boolean);
+    (first ?? cell.node).focus();
   }
 
   // Put a text in the place of a guess, and run the cell.
@@ -321,7 +342,7 @@ export class Cards {
     }
     this.place();
     await this.settle(cell);
-    (this.nodes.get(cell)?.node.querySelector('input, button') ?? cell.node).focus();
+    this.focus(cell);
   }
 
   async run(cell) {
