@@ -250,6 +250,19 @@ class Copies(Problem):
         return dataclasses.replace(self, n=min(92_160, self.n), launched=4)
 
     @property
+    def size(self) -> int:
+        """Its cells."""
+        return self.n
+
+    def of_size(self, size: int) -> Copies:
+        return dataclasses.replace(self, n=size)
+
+    def counted_sizes(self, kernel: Kernel) -> tuple[int, int]:
+        """Return one and two walks of all blocks together over the cells."""
+        walk = self._launched * self.tile
+        return walk, 2 * walk
+
+    @property
     def filter(self) -> np.ndarray:
         """The weights, float32, shape (filter_width,)."""
         rng = np.random.default_rng(SEED)
@@ -274,8 +287,13 @@ class Copies(Problem):
     def plan(self, kernel: Kernel) -> Plan:
         P, N = Array("P", (self.outputs,)), Array("N", (self.n,))
         values = {"P": P, "N": N, "n": np.int32(self.n)}
-        blocks = self.launched or self.blocks * _multiprocessors()
-        return kernel.rewritten(kernel.spec.plan(self.n, self.filter_width, blocks), values)
+        return kernel.rewritten(
+            kernel.spec.plan(self.n, self.filter_width, self._launched), values
+        )
+
+    @property
+    def _launched(self) -> int:
+        return self.launched or self.blocks * _multiprocessors()
 
     def verdict(
         self, arrays: Mapping[str, np.ndarray], kernel: Kernel, name: str

@@ -486,6 +486,9 @@ class Bar {
     this.check.model.outputs.clear(); // of the text before
     const cells = this.cell === this.check ? [this.cell] : [this.cell, this.check];
     await this.bars.runWithAbove(cells);
+    if (this.state.kind === 'pass') {
+      opened.delete(this.cell.model.sharedModel); // a PASS is short
+    }
     this.update();
     this.check.node.scrollIntoView({ block: 'nearest' });
     this.parts[this.state.kind === 'pass' && !this.parts.next.hidden ? 'next' : 'run'].focus();

@@ -20,7 +20,8 @@ export const STYLE = `
   .halo-card .halo-tag { color: var(--halo-blue); font-size: 12.5px; font-weight: 700; }
   .halo-card fieldset { border: 0; margin: 0; padding: 0; min-width: 0; }
   .halo-card legend { padding: 0; margin: 2px 0 6px; font-weight: 600; }
-  .halo-card .halo-row { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; }
+  .halo-card .halo-row { display: flex; flex-wrap: wrap; gap: 8px; align-items: center;
+    margin-top: 8px; }
   .halo-card label { display: flex; gap: 8px; align-items: center; margin: 3px 0; padding: 3px 8px;
     border: 1px solid var(--jp-border-color1); border-radius: 6px; cursor: pointer; }
   .halo-card input[type=text] { font: inherit; width: 110px; min-height: 28px; padding: 1px 8px;

@@ -33,7 +33,8 @@
     /* On a narrow page the words in a figure stay large enough, and the figure scrolls. */
     @media (width <= 760px) { .jp-OutputArea .jp-RenderedImage { overflow-x: auto; }
       .jp-OutputArea .jp-RenderedImage img { max-width: max(100%, 640px); } }
-    /* Names of labs are whole in the file browser. */
+    /* Names of labs are whole in the file browser, and most of them in a tab. */
+    @media (width > 760px) { body { --jp-private-horizontal-tab-width: 310px; } }
     .jp-DirListing-itemText { white-space: normal; overflow-wrap: anywhere; }
     /* A line of text has at most about 90 characters. */
     .jp-Notebook .jp-MarkdownOutput { max-width: 46em; }
