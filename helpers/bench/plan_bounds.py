@@ -69,6 +69,17 @@ def bounds_of(
     return bounds.in_a_row(found, name or whole[-1].name)
 
 
+def of_whole(plan: Plan, name: str) -> Bounds:
+    """Return the bounds of all launches of a plan that is small enough to be counted whole. Raises
+    ValueError for a launch that ends in a finding.
+    """
+    found = [
+        bounds.bounds(one, DEVICE, "hot" if number else "cold")
+        for number, one in enumerate(counted(plan))
+    ]
+    return bounds.in_a_row(found, name)
+
+
 def of_layer(spec: conv2d.Conv2d, shape: ConvShape) -> Bounds:
     """Return the bounds of a kernel on a layer, from `whole_blocks` of its images."""
     plan = layer_plan(spec, shape)

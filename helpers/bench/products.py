@@ -251,16 +251,14 @@ class Copies(Problem):
 
     @property
     def size(self) -> int:
-        """Its cells."""
-        return self.n
+        """Its tiles."""
+        return -(-self.n // self.tile)
 
     def of_size(self, size: int) -> Copies:
-        return dataclasses.replace(self, n=size)
+        return dataclasses.replace(self, n=size * self.tile)
 
     def counted_sizes(self, kernel: Kernel) -> tuple[int, int]:
-        """Return one and two walks of all blocks together over the cells."""
-        walk = self._launched * self.tile
-        return walk, 2 * walk
+        return 2, 4
 
     @property
     def filter(self) -> np.ndarray:
@@ -293,7 +291,8 @@ class Copies(Problem):
 
     @property
     def _launched(self) -> int:
-        return self.launched or self.blocks * _multiprocessors()
+        """The blocks of a launch: each has a tile."""
+        return min(self.launched or self.blocks * _multiprocessors(), self.size)
 
     def verdict(
         self, arrays: Mapping[str, np.ndarray], kernel: Kernel, name: str

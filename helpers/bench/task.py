@@ -244,8 +244,7 @@ class Task(abc.ABC):
     def bounds(self, kernel: Kernel) -> Bounds | None:
         """Return the bounds of a kernel's launches on an H200; None where they cannot be counted.
 
-        They are not: where the problem has no `size`, or is smaller than what is counted for them,
-        or where such a launch ends in a finding.
+        They are not: where the problem has no `size`, or where a launch ends in a finding.
         """
         return _bounds(self, kernel)
 
@@ -323,10 +322,11 @@ def _bounds(task: Task, kernel: Kernel) -> Bounds | None:
         return None
     with contextlib.suppress(ValueError):  # a finding, or sizes that the kernel refuses
         sizes = task.counted_sizes(kernel)
-        if task.size >= max(sizes):
-            return plan_bounds.bounds_of(
-                lambda size: task.of_size(size).plan(kernel), task.size, sizes, kernel.title
-            )
+        if task.size < max(sizes):
+            return plan_bounds.of_whole(task.plan(kernel), kernel.title)
+        return plan_bounds.bounds_of(
+            lambda size: task.of_size(size).plan(kernel), task.size, sizes, kernel.title
+        )
     return None
 
 

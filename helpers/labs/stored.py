@@ -59,7 +59,9 @@ def _cell(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def exercises_of(text: str) -> dict[str, Asked]:
-    """Return the exercises of a notebook's text by name; of two checks of one, the later counts."""
+    """Return the exercises of a notebook's text by name. Of two checks of one, the later counts; a
+    cell that asks for an exercise for something else counts only where no cell checks it.
+    """
     found = {}
     heading = ""
     for cell in cells_of(text):
@@ -67,7 +69,10 @@ def exercises_of(text: str) -> dict[str, Asked]:
         if cell["cell_type"] == "markdown":
             heading = ([heading, *_HEADING.findall(source)])[-1]
         elif cell["cell_type"] == "code":
+            checks = ".check(" in source
             for name in asked(source):
+                if name in found and not checks:
+                    continue
                 found[name] = Asked(name, _plain(heading), _state(cell["outputs"]))
     return found
 

@@ -102,15 +102,16 @@ def test_a_finding_and_a_compile_error_are_marked_at_their_lines(notebook):
     assert [text.strip() for text in error.all_inner_texts()] == ["p[0] = 1.0f"]  # lacks its ";"
     numbers = cell(notebook, 1).locator(".halo-mark-gutter").all_inner_texts()
     assert [number.strip() for number in numbers] == ["7"]
-    finding.hover(position={"x": 100, "y": 8})
-    hint = notebook.locator(".halo-mark-words")
-    hint.wait_for()
-    assert hint.inner_text().startswith("out-of-bounds: thread (")
-    screenshot(notebook, "jupyterlab_mark")
-    number = cell(notebook, 1).locator(".halo-mark-gutter")
-    number.hover()
-    assert number.get_attribute("title") == hint.inner_text()
-    notebook.mouse.move(5, 5)
+    hint, band = notebook.locator(".halo-mark-words"), finding.bounding_box()
+    for x in (100, band["width"] - 20, -15):  # on the text, on the rest of the band, on the number
+        notebook.mouse.move(band["x"] + x, band["y"] + 8)
+        hint.wait_for()
+        assert hint.inner_text().startswith("out-of-bounds: thread (")
+        above = hint.bounding_box()
+        assert above["y"] + above["height"] <= band["y"] + 1, "it does not cover the line"
+        screenshot(notebook, f"jupyterlab_mark_{x:.0f}")
+        notebook.mouse.move(5, 5)
+        hint.wait_for(state="detached")
     stored = notebook.evaluate("() => document.querySelectorAll('.jp-OutputArea-child').length")
     assert stored == 4  # two errors, a device and a figure: a mark is no output
 

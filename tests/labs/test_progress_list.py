@@ -78,6 +78,14 @@ def test_of_two_checks_the_later_counts_and_no_comment_is_a_heading():
     assert stored.exercises_of(text) == {"one": stored.Asked("one", "", "tried")}
 
 
+def test_a_cell_that_asks_for_something_else_is_no_check():
+    """As the headline of lab 100 does, below its last heading."""
+    passed = new_code_cell(CHECK.format(name="one"), outputs=[result("PASS one: 4 sizes")])
+    latest = new_code_cell('latest = exercises.find("one").latest')
+    text = notebook(new_markdown_cell("## Step 1"), passed, new_markdown_cell("## The end"), latest)
+    assert stored.exercises_of(text) == {"one": stored.Asked("one", "Step 1", "passed")}
+
+
 def test_predictions_of_a_file_are_open_or_made():
     text = notebook(
         new_code_cell('prediction.number("loads", None, "loads")\nprediction.number("n", 3, "n")'),

@@ -14,7 +14,8 @@ export const STYLE = `
     background: color-mix(in srgb, var(--jp-warn-color1) 14%, transparent); }
   .cm-editor .cm-gutterElement.halo-mark-gutter { color: var(--jp-ui-font-color0);
     font-weight: bold; background: color-mix(in srgb, var(--jp-error-color1) 30%, transparent); }
-  .cm-tooltip .halo-mark-words { max-width: 46rem; padding: 4px 8px; white-space: pre-wrap;
+  .cm-tooltip:has(.halo-mark-words), .cm-tooltip.halo-mark-words { pointer-events: none; }
+  .halo-mark-words { max-width: 46rem; padding: 4px 8px; white-space: pre-wrap;
     font-family: var(--jp-code-font-family); font-size: var(--jp-code-font-size); }
 `;
 
@@ -22,8 +23,9 @@ const NAME = /^\s*%%kernel\s+(\w+)/;
 
 export function marks({ state, view }) {
   const { RangeSet, StateEffect, StateField } = state;
-  const { Decoration, EditorView, GutterMarker, ViewPlugin, gutterLineClass, hoverTooltip } = view;
+  const { Decoration, EditorView, GutterMarker, ViewPlugin, gutterLineClass, showTooltip } = view;
   const change = StateEffect.define();
+  const rest = StateEffect.define();
   // By the shared model of a cell. An editor that JupyterLab makes anew, when its cell comes near
   // the window again, finds its marks here.
   const kept = new WeakMap();
@@ -74,33 +76,43 @@ export function marks({ state, view }) {
       const here = editor.state.field(field).list.filter(one => one.line === line.number);
       return [...new Set(here.map(one => one.text))].join('\n\n');
     };
-    const hint = hoverTooltip((editor, place) => {
-      const line = editor.state.doc.lineAt(place);
-      const words = wordsOf(editor, line);
-      if (!words) {
-        return null;
-      }
-      const create = () => {
+    // Where the mouse rests: {pos, words}. CodeMirror's own hints know the text of a line alone, and
+    // neither the rest of its band nor its number.
+    const shown = StateField.define({
+      create: () => null,
+      update(old, transaction) {
+        const effect = transaction.effects.find(one => one.is(rest));
+        return effect ? effect.value : transaction.docChanged ? null : old;
+      },
+      provide: self => showTooltip.from(self, one => one && { pos: one.pos, above: true, create: () => {
         const dom = document.createElement('div');
         dom.className = 'halo-mark-words';
-        dom.textContent = words;
+        dom.textContent = one.words;
         return { dom };
-      };
-      return { pos: line.from, end: line.to, above: true, create };
+      } })
     });
-    // CodeMirror's hints know the text alone; beside it, the browser's own title says the same.
-    const numbers = ViewPlugin.define(editor => {
-      const tell = event => {
-        const number = event.target.closest('.cm-gutterElement');
-        if (number) {
-          const { from } = editor.lineBlockAtHeight(event.clientY - editor.documentTop);
-          number.title = wordsOf(editor, editor.state.doc.lineAt(from));
+    const mouse = ViewPlugin.define(editor => {
+      const show = next => {
+        if (next?.pos !== editor.state.field(shown)?.pos) {
+          editor.dispatch({ effects: rest.of(next) });
         }
       };
-      editor.dom.addEventListener('mouseover', tell);
-      return { destroy: () => editor.dom.removeEventListener('mouseover', tell) };
+      const move = event => {
+        const block = editor.lineBlockAtHeight(event.clientY - editor.documentTop);
+        const words = wordsOf(editor, editor.state.doc.lineAt(block.from));
+        show(words ? { pos: block.from, words } : null);
+      };
+      const leave = () => show(null);
+      editor.dom.addEventListener('mousemove', move);
+      editor.dom.addEventListener('mouseleave', leave);
+      return {
+        destroy: () => {
+          editor.dom.removeEventListener('mousemove', move);
+          editor.dom.removeEventListener('mouseleave', leave);
+        }
+      };
     });
-    return [field, forget, hint, numbers];
+    return [field, forget, shown, mouse];
   }
 
   // Mark what the kernel says of a cell: {kernel: NAME, marks: [{line, code, text, severity}]}.
