@@ -56,7 +56,7 @@ def install(
         if isinstance(value, SyntaxError | UsageError) and (
             fault := kernel_cells.missing_magic(running())
         ):
-            error = kernel_cells.CellError("\n".join(_folded(fault)))
+            error = kernel_cells.CellError(fault)
             shell.showtraceback((type(error), error, tb))
             return
         lines = short(shell, value, tb, unbound)

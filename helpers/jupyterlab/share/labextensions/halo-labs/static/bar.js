@@ -379,8 +379,9 @@ class Bar {
     }
     const failed = errorOf(this.cell) ?? (this.said ? undefined : errorOf(this.check));
     if (failed) {
-      const [first] = failed.text.split('\n');
-      return { kind: 'fail', words: `${SIGNS.fail} FAIL: ${first}` };
+      const [first, second = ''] = failed.text.split('\n').filter(line => line.trim());
+      const said = first.endsWith(':') ? `${first} ${second}` : first;
+      return { kind: 'fail', words: `${SIGNS.fail} FAIL: ${said}` };
     }
     if (!this.said || this.said.status === 'not_begun') {
       return { kind: 'new', words: this.said ? '' : '\u25cb Not checked yet.' };
