@@ -11,6 +11,7 @@ from helpers.problems.conv2d import (
     LAYERS,
     ImplicitSizes,
     LayerError,
+    channels_last,
     conv2d_named,
     implicit_mma,
     implicit_wgmma,
@@ -25,7 +26,7 @@ from helpers.problems.lenet import pooled
 
 PAIRS, QUADS, HALVES = conv2d.FASTEST
 FIRST, ASYNC, SPLIT = conv2d.IMPLICIT
-WGMMA, IMAGES = implicit_wgmma(), register_images()
+WGMMA, LAST, IMAGES = implicit_wgmma(), channels_last(), register_images()
 TILED = conv2d_named("conv2d_register_tiled")
 WARPGROUPS = (
     *(mma_wgmma(), mma_wgmma(1), mma_wgmma(1, True)),
@@ -133,6 +134,11 @@ REFUSED = [
      "takes 16 channels and more.*conv2d_implicit_mma_async takes most other shapes, "
      "conv2d_basic all"),
     (WGMMA, replace(WIDE, W=57), "an even number of cells"),
+    # conv2d_channels_last
+    (LAST, replace(WIDE, C=12),
+     "channels and maps by eights.*conv2d_implicit_mma_async takes most other shapes, "
+     "conv2d_basic all"),
+    (LAST, replace(WIDE, M=12), "channels and maps by eights"),
     (WGMMA, replace(WIDE, K=11), "two stages of 16 channels must fit"),
     # conv2d_wgmma, lenet_wgmma_2
     *((spec, replace(shape_of("layer 2", 1), **change),
@@ -163,7 +169,8 @@ GPUS = [
     (IMAGES, "layer E2", (8, 0), False, PORTABLE),
     *((spec, "layer 2", (9, 0), True, "take (conv2d_mma_pairs|lenet_mma_2)")
       for spec in WARPGROUPS),
-    (WGMMA, "VGG-16, 224 x 224", (9, 0), True, "take conv2d_implicit_mma_async"),
+    *((spec, "VGG-16, 224 x 224", (9, 0), True, "take conv2d_implicit_mma_async")
+      for spec in (WGMMA, LAST)),
 ]  # fmt: skip
 
 
