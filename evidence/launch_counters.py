@@ -197,7 +197,7 @@ def _known(images: int) -> Iterator[Case]:
     for name in ("ResNet-50, 56 x 56", "ResNet-50, 56 to 28", "ResNet-50, 14 x 14"):
         known = conv2d.KNOWN_LAYERS[name]
         layer = layers.layer(shape=known, images=min(known.B, images))
-        for spec in (conv2d.implicit_wgmma(), conv2d.channels_last()):
+        for spec in (conv2d.implicit_wgmma(), conv2d.channels_last(known)):
             yield Case({"layer": name}, layer.plan(layer.kernel(spec)))
         yield Case({"layer": name, "series": cudnn.NAMES["FP16"]}, library=layer.shape)
 

@@ -7,18 +7,18 @@
 //            dimensions: A's rows, one for each output, swizzled. So every row of A is an output
 //            and no sum is dropped, as it is in conv2d_implicit_wgmma. B's columns are maps; the
 //            host has swizzled the weights, and they come by a plain bulk copy. The rest is
-//            gemm_overlapped without clusters: a ring of stages, two consumers, blocks that stay,
-//            and stores behind the next tile.
+//            gemm_overlapped without clusters: a ring of stages, blocks that stay, stores by the
+//            copy engine. But here each consumer computes whole tiles, in turns: while one stores,
+//            the tensor cores work for the other.
 // Arrays     x: half, (B, H, W, C); y: half, (B, out_h, out_w, M); aligned to 16 bytes; must not
 //            alias. y_map, x_map: tensor maps of y and x. filter: B's tiles as halves, times a power
 //            of two; behind them 1 over this power.
 // Launch     block = (288, 1, 1); grid = (blocks, 1, 1): block i takes tiles i, i + gridDim.x, ...
 // Sizes      any B, K, H, W; C and M multiples of 8
-// Memory     shared, dynamic: 34,816 + STAGES * 128 * (TILE_W * TILE_H * IMAGES + MAPS) bytes
+// Memory     shared, dynamic: 34,816 + STAGES * 128 * (128 + MAPS) bytes
 // Constants  of the layer: CHANNELS, OUTPUT_MAPS, HEIGHT, WIDTH, FILTER_WIDTH, FILTER_STRIDE; of a
-//            tile: TILE_W, TILE_H, IMAGES (powers of two, 128 or 256 outputs together), MAPS (64,
-//            128, 192 or 256; at most 128 with 256 outputs), STAGES by -D (defaults below). Compile
-//            for sm_90a.
+//            tile: TILE_W, TILE_H, IMAGES (powers of two, 128 outputs together), MAPS (64 or 128);
+//            STAGES by -D (defaults below). Compile for sm_90a.
 // Reference  helpers.reference.conv2d of the rounded arrays
 
 #ifndef CHANNELS
@@ -43,16 +43,16 @@
 #define TILE_W 2
 #endif
 #ifndef TILE_H
-#define TILE_H 1
+#define TILE_H 2
 #endif
 #ifndef IMAGES
-#define IMAGES 64
+#define IMAGES 32
 #endif
 #ifndef MAPS
-#define MAPS 256
+#define MAPS 128
 #endif
 #ifndef STAGES
-#define STAGES 4
+#define STAGES 6
 #endif
 #include "tensor_map.cuh"
 
@@ -75,8 +75,9 @@ constexpr int MAP_GROUPS = ceil_div(OUTPUT_MAPS, MAPS);
 constexpr int HIGH = TILE_W * TILE_H * IMAGES;     // rows of A: outputs of a tile
 constexpr int DEPTH = 64;                          // channels of a step: 128 bytes of a row of A
 constexpr int CHUNKS = ceil_div(CHANNELS, DEPTH);
+constexpr int STEPS = K * K * CHUNKS;
 constexpr int CONSUMERS = 2;                       // warpgroups; the producer is the warp behind
-constexpr int PARTS = HIGH / 64 / CONSUMERS;       // of 64 rows: a consumer's share of a tile
+constexpr int PARTS = HIGH / 64;                   // of a tile, 64 rows each
 constexpr int PIECE = 8;                           // halves of 16 bytes
 constexpr int ROW = 64;                            // halves of a row in shared memory: 8 pieces
 constexpr int TILE_A = HIGH * DEPTH;               // halves
@@ -84,10 +85,10 @@ constexpr int TILE_B = DEPTH * MAPS;
 constexpr int STAGE = TILE_A + TILE_B;             // A's tile, then B's
 constexpr int WARP_ROWS = 16;                      // outputs that a warp stores at a time
 constexpr int WARP_TILE = WARP_ROWS * ROW;         // halves of them and 64 maps
-static_assert(HIGH == 128 || HIGH == 256, "two consumers share whole products of 64 rows");
+static_assert(HIGH == 128, "more sums do not fit the registers");
 
 // B's tiles: [group of maps][tap][64 channels][64 maps][channel][map], swizzled; last: 1 / scale
-__device__ __align__(128) uint4 filter[MAP_GROUPS * K * K * CHUNKS * TILE_B / 8 + 1];
+__device__ __align__(128) uint4 filter[MAP_GROUPS * STEPS * TILE_B / 8 + 1];
 
 // Where a tile begins. Tiles are numbered by groups of maps, which read the same cells, then along
 // rows, along columns and over images.
@@ -118,7 +119,7 @@ __device__ __forceinline__ void produce(
     for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
         const Tile tile = tile_of(i);
         const half* weights =
-            reinterpret_cast<const half*>(filter) + (size_t)tile.maps * K * K * CHUNKS * TILE_B;
+            reinterpret_cast<const half*>(filter) + (size_t)tile.maps * STEPS * TILE_B;
         for (int p = 0; p < K; ++p) {
             for (int q = 0; q < K; ++q) {
                 for (int chunk = 0; chunk < CHUNKS; ++chunk, weights += TILE_B) {
@@ -147,6 +148,7 @@ extern "C" __global__ void __launch_bounds__(CONSUMERS * GROUP + 32, 1) conv2d_c
     extern __shared__ __align__(1024) unsigned char memory[];
     Barrier* full = reinterpret_cast<Barrier*>(memory);
     Barrier* empty = full + STAGES;
+    Barrier* begin = empty + STAGES;   // of each consumer: it may begin with its next tile
     // Swizzling goes by the address: a tile begins at a multiple of 1,024 bytes.
     const unsigned gap = -shared_address(memory) % 1024;
     half* stages = reinterpret_cast<half*>(memory + gap + 1024);
@@ -158,8 +160,11 @@ extern "C" __global__ void __launch_bounds__(CONSUMERS * GROUP + 32, 1) conv2d_c
     if (threadIdx.x == CONSUMERS * GROUP) {   // the producer's first lane
         read_map(x_map);
         for (int stage = 0; stage < STAGES; ++stage) {
-            make_barrier(full + stage, 2);           // who starts both copies, and their bytes
-            make_barrier(empty + stage, CONSUMERS);   // a thread of each consumer
+            make_barrier(full + stage, 2);    // who starts both copies, and their bytes
+            make_barrier(empty + stage, 1);   // a thread of the consumer that has read it
+        }
+        for (int group = 0; group < CONSUMERS; ++group) {
+            make_barrier(begin + group, 1);   // a thread of the other consumer
         }
         publish_barriers();
     }
@@ -172,20 +177,25 @@ extern "C" __global__ void __launch_bounds__(CONSUMERS * GROUP + 32, 1) conv2d_c
 
     const int group = warp / 4;
     const bool tells = threadIdx.x % GROUP == 0;
-    const float scale = __uint_as_float(filter[MAP_GROUPS * K * K * CHUNKS * TILE_B / 8].x);
+    const float scale = __uint_as_float(filter[MAP_GROUPS * STEPS * TILE_B / 8].x);
     half* outputs = stages + STAGES * STAGE + warp * 2 * WARP_TILE;
     int stored = 0;   // tiles of outputs so far
     if (lane == 0) read_map(y_map);
-    Place<STAGES> place;
     float sum[PARTS][MAPS / 2];
-    for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
-        // Multiply. The products of a step run while this warpgroup waits for the next step's tiles.
+    int turn = group * STEPS;   // steps of both consumers so far: it says the stage, and its parity
+    int tile_parity = group ^ 1;   // the first consumer begins at once
+    for (int i = blockIdx.x + group * gridDim.x; i < tiles; i += CONSUMERS * gridDim.x) {
+        // Multiply, when the other consumer has started its last products. (It has then waited for
+        // all stages before this tile's, so that no stage is two phases behind.) The products of a
+        // step run while this warpgroup waits for the next step's tiles.
+        wait_for(begin + group, tile_parity);
+        tile_parity ^= 1;
         int before = 0;
-        for (int step = 0; step < K * K * CHUNKS; ++step) {
-            wait_for(full + place.slot, place.parity);
-            const half* stage = stages + place.slot * STAGE;
-            const Descriptor a = tile_descriptor<DEPTH>(stage + group * PARTS * 64 * ROW);
-            const Descriptor b = tile_descriptor<DEPTH>(stage + TILE_A);
+        for (int step = 0; step < STEPS; ++step, ++turn) {
+            const int slot = turn % STAGES;
+            wait_for(full + slot, turn / STAGES % 2);
+            const Descriptor a = tile_descriptor<DEPTH>(stages + slot * STAGE);
+            const Descriptor b = tile_descriptor<DEPTH>(stages + slot * STAGE + TILE_A);
             begin_products();
             #pragma unroll
             for (int k = 0; k < DEPTH; k += 16) {
@@ -199,9 +209,10 @@ extern "C" __global__ void __launch_bounds__(CONSUMERS * GROUP + 32, 1) conv2d_c
             end_products();
             wait_for_products<1>();   // those of the step before: its stage may be filled again
             if (step > 0 && tells) arrive(empty + before);
-            before = place.slot;
-            place.advance();
+            before = slot;
         }
+        if (tells) arrive(begin + (group ^ 1));
+        turn += STEPS;   // those of the other consumer
         wait_for_products<0>();
         if (tells) arrive(empty + before);
 
@@ -210,7 +221,7 @@ extern "C" __global__ void __launch_bounds__(CONSUMERS * GROUP + 32, 1) conv2d_c
         const Tile tile = tile_of(i);
         #pragma unroll
         for (int part = 0; part < PARTS; ++part) {
-            const int first = (group * PARTS + part) * 64 + warp % 4 * WARP_ROWS;   // row of A
+            const int first = part * 64 + warp % 4 * WARP_ROWS;   // row of A
             const int column = tile.left + first % TILE_W;
             const int row = tile.top + first / TILE_W % TILE_H;
             const int image = tile.image + first / (TILE_W * TILE_H);

@@ -36,7 +36,7 @@ class KnownLayers(tensor_benchmark.TensorBenchmark):
             SPLIT: (conv2d.implicit_mma(2),),
             HALVES: (conv2d.implicit_mma(),),
             HALF_IO: (conv2d.implicit_mma(1, True), conv2d.implicit_wgmma()),
-            CHANNELS_LAST: (conv2d.channels_last(),),
+            CHANNELS_LAST: conv2d.CHANNELS_LAST,
         }
 
 

@@ -11,7 +11,6 @@ from helpers.problems.conv2d import (
     LAYERS,
     ImplicitSizes,
     LayerError,
-    channels_last,
     conv2d_named,
     implicit_mma,
     implicit_wgmma,
@@ -26,7 +25,8 @@ from helpers.problems.lenet import pooled
 
 PAIRS, QUADS, HALVES = conv2d.FASTEST
 FIRST, ASYNC, SPLIT = conv2d.IMPLICIT
-WGMMA, LAST, IMAGES = implicit_wgmma(), channels_last(), register_images()
+WGMMA, IMAGES = implicit_wgmma(), register_images()
+HALO, LAST = conv2d.CHANNELS_LAST
 TILED = conv2d_named("conv2d_register_tiled")
 WARPGROUPS = (
     *(mma_wgmma(), mma_wgmma(1), mma_wgmma(1, True)),
@@ -138,7 +138,11 @@ REFUSED = [
     (LAST, replace(WIDE, C=12),
      "channels and maps by eights.*conv2d_implicit_mma_async takes most other shapes, "
      "conv2d_basic all"),
-    (LAST, replace(WIDE, M=12), "channels and maps by eights"),
+    (HALO, replace(WIDE, M=12), "channels and maps by eights"),
+    (HALO, replace(WIDE, C=72), "up to 64 channels and 128 maps.* conv2d_channels_last takes more"),
+    (HALO, replace(WIDE, stride=2), "supports only stride 1"),
+    (HALO, replace(WIDE, K=7), "all weights and two tiles of cells must fit"),
+    # conv2d_channels_last: sizes
     (WGMMA, replace(WIDE, K=11), "two stages of 16 channels must fit"),
     # conv2d_wgmma, lenet_wgmma_2
     *((spec, replace(shape_of("layer 2", 1), **change),
@@ -170,7 +174,7 @@ GPUS = [
     *((spec, "layer 2", (9, 0), True, "take (conv2d_mma_pairs|lenet_mma_2)")
       for spec in WARPGROUPS),
     *((spec, "VGG-16, 224 x 224", (9, 0), True, "take conv2d_implicit_mma_async")
-      for spec in (WGMMA, LAST)),
+      for spec in (WGMMA, HALO, LAST)),
 ]  # fmt: skip
 
 
