@@ -28,6 +28,7 @@ from types import TracebackType
 from IPython.core.error import UsageError
 
 from helpers import kernel_cells
+from helpers.exercises.judge import compiler_words
 from helpers.tables import LINE
 
 PLACES = 3  # lines of the notebook
@@ -96,7 +97,7 @@ def short(
         return [*_folded("".join(lines).strip()), NOT_RUN, *(_cut(f"  {p}") for p in places[-1:])]
     if not _is_plain(error, tb, bool(places)):
         return None
-    text = _compile_error(error) if name == "CompileError" else str(error)
+    text = _compile_error(error, tb) if name == "CompileError" else str(error)
     shown = places if len(places) <= PLACES else [*places[: PLACES - 1], places[-1]]
     return [*_titled(name, text), *(_cut(f"  {place}") for place in reversed(shown))]
 
@@ -138,11 +139,22 @@ def _module_of_last_frame(tb: TracebackType | None) -> str:
     return name
 
 
-def _compile_error(error) -> str:
+def _compile_error(error, tb: TracebackType | None) -> str:
+    """Return the compiler's first error, with what C wants."""
     output = getattr(error, "stderr", None) or getattr(error, "stdout", None)
     if not output:
         return str(error)
-    return f"the CUDA source does not compile\n{compiler_message(output)}"
+    first = compiler_words.first_error(_FOLDER.sub("", output), _source_in(tb))
+    return f"the CUDA source does not compile\n{compiler_message(first)}"
+
+
+def _source_in(tb: TracebackType | None) -> str:
+    """Return the source that a compiler was given on the way to an error, "" for none."""
+    found = ""
+    while tb is not None:
+        source = tb.tb_frame.f_locals.get("source")
+        found, tb = source if isinstance(source, str) else found, tb.tb_next
+    return found
 
 
 def _places(shell, tb: TracebackType | None) -> list[str]:

@@ -82,6 +82,16 @@ def test_a_compile_error_of_the_simulator(shell, capsys):
     assert len(lines) < 10 and "helpers" not in text
 
 
+def test_a_compile_error_is_the_first_one_at_the_line_that_is_at_fault(shell, capsys):
+    source = "__global__ void f(float *p)\n{\n    int unused\n    p[0] = true + True;\n}"
+    lines = shown(shell, capsys, f"SourceModule({source!r})")
+    assert [line for line in lines if "error" in line or "warning" in line] == [
+        'kernel.cu(3): error: expected a ";"'
+    ]
+    lines = shown(shell, capsys, f"SourceModule({source.replace('unused', 'unused;')!r})")
+    assert "C writes `true`." in lines
+
+
 def test_a_compile_error_of_pycuda_has_no_command_and_no_temporary_folder(shell, capsys):
     shell.run_cell(REAL_PYCUDA)
     said = (
