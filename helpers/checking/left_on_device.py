@@ -25,7 +25,8 @@ def find(got: np.ndarray, is_wanted: Callable[[np.ndarray], bool]) -> str:
     fitting = [one for one in launch.outputs if one.nbytes == got.nbytes]
     if not fitting:
         return ""
-    output = next((one for one in fitting if is_wanted(_values(one, got))), None)
+    known = [one for one in fitting if one.data or not one.is_freed]
+    output = next((one for one in known if is_wanted(_values(one, got))), None)
     if output is None and launch.has_earlier:
         return ""  # the values may be those of the launch before
     state = "" if output is None else ", which is right,"

@@ -296,6 +296,22 @@ LEFT = {  # what an axpy passes as (y, x), which array it copies back, and its a
 }
 
 
+def test_a_large_result_is_not_kept_behind_its_end(cuda, monkeypatch):
+    from pycuda.compiler import SourceModule
+
+    from helpers.simulator.machine import results
+
+    monkeypatch.setattr(results, "KEPT", 100)
+    module = SourceModule(kernels.source("axpy_basic"), no_extern_c=True)
+    y = values(1000).astype(np.float32)
+    there = cuda.to_device(y)
+    arguments = there, there, np.int32(1000), np.float32(2)
+    module.get_function("axpy_basic")(*arguments, block=(256, 1, 1), grid=(4, 1))
+    there.free()
+    error = failure(y, 3 * y.astype(np.float64))
+    assert "writes into its y is not copied to the host" in error.diagnosis.text
+
+
 @pytest.mark.parametrize("is_freed", [True, False])
 @pytest.mark.parametrize(("order", "back", "a"), LEFT)
 def test_a_result_that_stays_on_the_device_is_told(order, back, a, is_freed, cuda):

@@ -76,8 +76,8 @@ def free(address: int) -> None:
     """Free the allocation that starts at `address`. Raises MemoryFault if none does."""
     with door:
         entry = region(address)
-        if entry and results.is_to_keep(entry[2]):
-            results.keep(entry[2], ctypes.string_at(*entry[:2]))
+        if entry:
+            results.note_freed(entry[2], lambda: ctypes.string_at(*entry[:2]))
         if not machine().halo_free(address):
             raise MemoryFault(
                 f"cannot free {address:#x}: it is not the start of a live allocation; free each "

@@ -6,6 +6,7 @@ output back, or copied another array: `helpers.checking` asks here before it loo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 KEPT = 16 * 1024**2  # bytes of freed arrays that are kept until the next launch
@@ -13,14 +14,15 @@ KEPT = 16 * 1024**2  # bytes of freed arrays that are kept until the next launch
 
 @dataclass
 class Array:
-    """An array of a launch. parameter: its name in the kernel; data: its bytes, if it was freed
-    before the host has read it.
+    """An array of a launch. parameter: its name in the kernel; data: what was in it when it was
+    freed, if the host had not read it.
     """
 
     parameter: str
     address: int
     nbytes: int
     is_output: bool
+    is_freed: bool = False
     data: bytes = b""
 
 
@@ -71,16 +73,14 @@ def launched(kernel: str, arrays: dict[int, Array], read: list[int]) -> None:
     latest = Launch(kernel, arrays, read, has_earlier)
 
 
-def is_to_keep(number: int) -> bool:
-    """Return whether an array that is about to be freed is an output that the host never read."""
-    if latest is None or number not in latest.arrays or number in latest.read:
-        return False
-    one = latest.arrays[number]
+def note_freed(number: int, data: Callable[[], bytes]) -> None:
+    """Note that an array is freed. data: returns its bytes, which are kept of an output that the
+    host has not read.
+    """
+    one = latest.arrays.get(number) if latest is not None else None
+    if latest is None or one is None:
+        return
+    one.is_freed = True
     held = sum(len(other.data) for other in latest.arrays.values())
-    return one.is_output and held + one.nbytes <= KEPT
-
-
-def keep(number: int, data: bytes) -> None:
-    """Keep the bytes of an array of the latest launch, which is about to be freed."""
-    assert latest is not None
-    latest.arrays[number].data = data
+    if one.is_output and number not in latest.read and held + one.nbytes <= KEPT:
+        one.data = data()

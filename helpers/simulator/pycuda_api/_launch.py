@@ -233,8 +233,10 @@ class Function:
             if (entry := memory.region(address)) is None:
                 continue
             start, nbytes, number = entry
-            is_output = not parameter.is_const
-            arrays[number] = results.Array(parameter.name, start, nbytes, is_output)
+            if number not in arrays or not parameter.is_const:  # one array may be two arguments
+                arrays[number] = results.Array(
+                    parameter.name, start, nbytes, is_output=not parameter.is_const
+                )
             if memory.device_of(start) == memory.EVERYWHERE:
                 reached.append(number)
         results.launched(self._kernel.name, arrays, reached)
