@@ -28,7 +28,7 @@ from . import patterns
 from .changes import Change, Redirect, Replace, Turn
 from .changes import Place as At
 from .experiment import Experiment, Thread
-from .followed import Followed
+from .followed import CellStore, Followed
 from .followed import Stored as StoredBy
 from .formulas import (
     Atom,
@@ -59,6 +59,8 @@ MOST_OF_WARP = 4_000  # instructions before the end of a launch without an end
 MOST_IDLE = 3  # threads that store nothing, of a cell that another one should store
 MOST_LOOKED_AT = 400  # decisions of one thread
 MOST_ALIKE = 2_000  # decisions with the same values that are turned round together
+MOST_MOVED = 1_000  # stores that are sent to other cells together
+MOST_SET = 128  # threads of which a variable is set together
 MOST_LINES = 6  # before which a wait is tried
 MOST_TARGETS = 4  # wrong cells that are tried in turn
 MOST_OTHERS = 32  # stores of threads that are not followed
@@ -254,6 +256,8 @@ class _Teller:
         with contextlib.suppress(_Enough):
             causes = self._of_findings()
             if not causes and self.tape.completed and mask.any():
+                cell, causes = self._of_all_stores()
+            if not causes and self.tape.completed and mask.any():
                 # What formulas show needs few runs: of every cell before any trial of decisions.
                 targets = list(self._targets())
                 for search, target in itertools.product((self._shown, self._tried), targets):
@@ -426,16 +430,28 @@ class _Teller:
             return []
         thread: Thread = (finding.block, finding.thread)
         low, high = sorted((finding.line, finding.other_line))
-        steps = self.steps(thread)
-        ends = [k for k, one in enumerate(steps) if one.line == finding.line]
-        before = reversed(steps[: ends[0]] if ends else [])
-        since = [one.line for one in itertools.takewhile(lambda one: not one.is_barrier, before)]
+        since = self._since_wait(thread, finding.line)
+        if finding.other_thread is not None:
+            since += self._since_wait((finding.block, finding.other_thread), finding.other_line)
         lines = dict.fromkeys((finding.line, finding.other_line, *since))
         for line in list(lines)[:MOST_LINES]:
             if self.is_right(self.again(barriers=(Barrier(line),))):
                 idle = next((k for k in range(low, high + 1) if self._does_nothing(k)), 0)
                 return [Cause("race", line, thread, idle_line=idle, name=finding.array or "")]
         return []
+
+    def _since_wait(self, thread: Thread, line: int) -> list[int]:
+        """Return the lines that a thread was at between its wait and a line, the nearest first."""
+        found: list[int] = []
+        since: list[int] = []
+        for step in self.steps(thread):
+            if step.is_barrier:
+                since = []
+            elif step.line == line:
+                found += reversed(since)
+            else:
+                since.append(step.line)
+        return list(dict.fromkeys(found))
 
     def _of_one_cell(self) -> list[Cause]:
         """Tell which two threads come to one cell in no order, where no wait makes that right."""
@@ -794,14 +810,12 @@ class _Teller:
             return self._of_unwritten(cell)
         if (writer := self._last_writer(cell)) is None:
             return []
+        if causes := self._of_lost(cell, *writer):  # which needs no run
+            return causes
         for thread, at in [writer, *self._fillers(*writer)]:
             if cause := self._blamed(thread, cell, at):
                 return [cause]
-        return (
-            self._of_lost(cell, *writer)
-            or self._of_start(cell, *writer)
-            or self._of_store(cell, writer[0])
-        )
+        return self._of_start(cell, *writer) or self._of_store(cell, writer[0])
 
     def _of_start(self, cell: int, thread: Thread, at: int) -> list[Cause]:
         """Find a variable that begins with another number than it should: from that on, a thread
@@ -1081,6 +1095,148 @@ class _Teller:
                 if is_first and (more := self._of_both(change, cell)):
                     return [cause, *more]
         return []
+
+    def _of_all_stores(self) -> tuple[int | None, list[Cause]]:
+        """Find stores to other cells than those to which the same threads store in the right
+        kernel: if each of them goes there, or with another value of a variable of their index in
+        each thread, all is right. Returns the cell that is told as well.
+        """
+        moved, is_whole = self._moved_stores()
+        told = [
+            one for one, cell in moved.items() if self.wrong[self.out].reshape(-1)[cell]
+        ]  # fmt: skip
+        if not told or len(moved) > MOST_MOVED:
+            return None, []
+        thread, first = min(told, key=lambda one: moved[one])
+        cell = moved[thread, first]
+        access = self._store_at(thread, first)
+        if access is None:
+            return None, []
+        place, belongs = self.place(access), self._cell_text(cell)
+        changes = [
+            Redirect(At(one.pc, *who, one.nth), self.out, meant)
+            for (who, one), meant in moved.items()
+        ]
+        if is_whole and self.is_right(self.again(changes)):
+            cause = Cause(
+                "store", access.line, thread, place=place, belongs=belongs,
+                origins=self.origins(access), count=len(moved),
+            )  # fmt: skip
+            return cell, [cause]
+        for name in place.values if len(moved) <= MOST_SET else ():
+            cause = self._of_variable_of_all(name, moved, thread, first)
+            if cause is not None:
+                return cell, [replace(cause, place=place, belongs=belongs)]
+        return None, []
+
+    def _moved_stores(self) -> tuple[dict[tuple[Thread, CellStore], int], bool]:
+        """Return the stores to other cells than in the right kernel, with the cells that it stores
+        in their place, and whether all threads store as often as there; none where a thread that
+        stores there stores more often, or less often, here.
+        """
+        right = self.judge.right
+        if not self._owners or right is None or self.followed.needs_formulas(self.out):
+            return {}, False
+        own = self.followed.stores_by_lane(self.out)
+        others = right.stores_by_lane(self._name_in_right)
+        both = own.keys() & others.keys()
+        if any(len(own[lane]) != len(others[lane]) for lane in both):
+            return {}, False
+        moved = {
+            (self._named(lane), one): meant.cell
+            for lane in both
+            for one, meant in zip(own[lane], others[lane], strict=True)
+            if one.cell != meant.cell
+        }
+        return moved, own.keys() == others.keys()
+
+    def _store_at(self, thread: Thread, store: CellStore) -> Access | None:
+        """Return the first access of a thread that belongs to a store, with the line of its step:
+        its own may be one of a header.
+        """
+        every = ((step, one) for step in self.steps(thread) for one in step.accesses)
+        found = (replace(one, line=step.line) for step, one in every if one.at == store.at)
+        return next((one for one in found if one.is_store and one.array == self.out), None)
+
+    def _of_variable_of_all(
+        self,
+        name: str,
+        moved: Mapping[tuple[Thread, CellStore], int],
+        told: Thread,
+        first: CellStore,
+    ) -> Cause | None:
+        """Give a variable, in all threads, the value by which they store to the cells that are
+        meant: is all right then? Where it is off by the same number in all of a block, the block's
+        other threads get another value, too.
+        """
+        changes: dict[tuple[int, Thread, int], Replace] = {}
+        shifts: dict[Extents, set[tuple[int, int, int]]] = {}  # by block: pc, element, difference
+        cause: Cause | None = None
+        for (thread, store), meant in moved.items():
+            access = self._store_at(thread, store)
+            definition = self._definition(thread, store.at, name)
+            other = self._value_for(access, name, meant) if access is not None else None
+            if access is None or definition is None or other is None:
+                return None
+            entry, element = definition
+            entries = self.tape.log(*thread).entries
+            row, value = entries[entry][0].row, self.place(access).values[name]
+            if row.line == 0:
+                return None  # a parameter, which the launch gives
+            nth = sum(event.row.pc == row.pc for event, _ in entries[:entry])
+            change = Replace(At(row.pc, *thread, nth), other, element)
+            if changes.setdefault((row.pc, thread, nth), change).value != other:
+                return None
+            shifts.setdefault(thread[0], set()).add((row.pc, element, other - int(value)))
+            if (thread, store) == (told, first):
+                origins = self._origins(thread, store.at, [name])
+                cause = Cause(
+                    "variable", origins[0].line if origins else access.line, thread,
+                    origins=origins, name=name, value=value, belongs_value=other,
+                    count=len(moved),
+                )  # fmt: skip
+        for block, found in shifts.items():
+            if len(found) == 1 and len(self.tape.threads) <= MOST_SET:
+                pc, element, difference = found.pop()
+                for thread, nth, value in self._results_at(block, pc, element):
+                    place = At(pc, *thread, nth)
+                    changes[pc, thread, nth] = Replace(place, value + difference, element)
+        return cause if self.is_right(self.again(list(changes.values()))) else None
+
+    def _results_at(
+        self, block: Extents, pc: int, element: int
+    ) -> Iterator[tuple[Thread, int, int]]:
+        """Yield the threads of a block that come to an instruction, each with its nth time there
+        and the bits of what it gets.
+        """
+        for thread in self.tape.threads:
+            results = (
+                event.values[element][lane]
+                for event, lane in self.tape.log(block, thread).entries
+                if event.row.pc == pc and event.values is not None
+            )
+            for nth, value in enumerate(results):
+                yield (block, thread), nth, value
+
+    def _value_for(self, access: Access, name: str, cell: int) -> int | None:
+        """Return the value of a variable with which a store goes to a cell, by the index that the
+        source writes; None where that is not plain, or no number is enough.
+        """
+        place = self.place(access)
+        text, value = place.text[len(access.array) + 1 : -1], place.values.get(name)
+        if not isinstance(value, np.integer):
+            return None
+        values = {**place.values, name: value}
+        indices = []
+        for other in (int(value), int(value) + 1):
+            found = self._index(text, {**values, name: type(value)(other)})
+            if found is None or len(found) != 1:
+                return None
+            indices.append(int(found[0]))
+        step = indices[1] - indices[0]
+        if indices[0] != access.index or step == 0 or (cell - indices[0]) % step:
+            return None
+        return int(value) + (cell - indices[0]) // step
 
     def _other_values(
         self, access: Access, place: Place, cell: int
@@ -1412,32 +1568,37 @@ class _Teller:
         """Find a line that puts a value in place of what a variable holds: if it is the sum of both
         each time, the formula is right.
         """
-        goal, linear = self.goal(cell), self._linear(thread[1])
-        block = self.tape._number(thread[0], self.tape.grid, "block")
-        if not self._differences(cell)[0]:
+        goal = self.goal(cell)
+        missing, surplus = self._differences(cell)
+        if not missing or surplus:
             return []
-        kept: dict[tuple[int, str], dict[Load, Formula]] = {}
-        lost: dict[tuple[int, str], Formula] = {}
         try:
-            given = self.followed.given_by((block, linear), self.out, cell, self.until)
-            for line, name, load, old, new in self._replaced(thread, at, given):
-                if old.terms.keys() - new.terms.keys():
-                    lost[line, name] = old.plus(lost.get((line, name), Formula({})))
-                    kept.setdefault((line, name), {})[load] = new.plus(lost[line, name])
-            for (line, name), instead in kept.items():
-                if self.followed.formula_with(self.out, cell, instead, self.until) == goal:
-                    return [Cause("lost", line, thread, name=name)]
+            for found in (
+                self._replaced_elements(thread, at),
+                self._replaced_variables(thread, at, cell),
+            ):
+                kept: dict[tuple[int, str], dict[Load, Formula]] = {}
+                lost: dict[tuple[int, str], Formula] = {}
+                for line, name, load, old, new in found:
+                    if old.terms.keys() - new.terms.keys():
+                        lost[line, name] = old.plus(lost.get((line, name), Formula({})))
+                        kept.setdefault((line, name), {})[load] = new.plus(lost[line, name])
+                for (line, name), instead in kept.items():
+                    if self.followed.formula_with(self.out, cell, instead, self.until) == goal:
+                        return [Cause("lost", line, thread, name=name)]
         except NotRecorded:
             return []
         return []
 
-    def _replaced(
-        self, thread: Thread, at: int, given: Mapping[tuple[int, int], Form]
+    def _replaced_variables(
+        self, thread: Thread, at: int, cell: int
     ) -> Iterator[tuple[int, str, Load, Formula, Formula]]:
         """Yield the line that gives a variable another value, its name, the result that is this
-        value, and the formulas before and after. given: as of Followed.given_by.
+        value, and the formulas before and after. Raises NotRecorded.
         """
         log, linear = self.tape.log(*thread), self._linear(thread[1])
+        lane = self.tape._number(thread[0], self.tape.grid, "block"), linear
+        given = self.followed.given_by(lane, self.out, cell, self.until)
         steps = [one for one in self.steps(thread)[:MOST_LOOKED_AT] if one.at[0] <= at]
         for step, following in itertools.pairwise(steps):
             entry = self._entry(thread, step.at[0])
@@ -1456,6 +1617,23 @@ class _Teller:
                     number, element = keys[1]
                     new = new if isinstance(new, Formula) else Formula({})  # a constant
                     yield step.line, variable.name, (number, linear, element), old, new
+
+    def _replaced_elements(
+        self, thread: Thread, at: int
+    ) -> Iterator[tuple[int, str, Load, Formula, Formula]]:
+        """Yield the same of the elements of a thread's own arrays."""
+        held: dict[int, Form] = {}  # by address
+        stored = self.tape.provenance.stored
+        for step in self.steps(thread):
+            for one in step.accesses:
+                load = self._load(one)
+                if not one.is_store or one.space != "local" or one.at > at or load not in stored:
+                    continue
+                old, new = held.get(one.address), stored[load]
+                if isinstance(old, Formula):
+                    new = new if isinstance(new, Formula) else Formula({})  # a constant
+                    yield one.line, _element(one.array, one.index), load, old, new
+                held[one.address] = new
 
     # ---- values that belong nowhere
 
