@@ -65,6 +65,8 @@ MOST_LINES = 6  # before which a wait is tried
 MOST_TARGETS = 4  # wrong cells that are tried in turn
 MOST_OTHERS = 32  # stores of threads that are not followed
 MOST_AGREED = 4  # wrong cells that are asked whether they agree on a cause
+MOST_DRAWN = 6  # other inputs with which a cause must hold
+ROUNDING = 5e-3  # of the sum of the sizes of the products: halves are summed as well
 MOST_FOLLOWED = 8  # wrong cells whose values are followed
 _SPECIAL = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
@@ -120,7 +122,8 @@ class Cause:
     away), "endless" (a loop whose condition never changes).
     line: at fault; thread: of the decision or access; choice, place: what is at fault; belongs: the
     cell in place of place.element; stored_by: who stored what was read; origins: where the values
-    come from; other: the other access of a race; is_tried: a run without it has shown that.
+    come from; other: the other access of a race; other_line: before which a wait is needed, too, if
+    it is another one; is_tried: a run without it has shown that.
     """
 
     kind: str
@@ -138,6 +141,7 @@ class Cause:
     value: Any = None
     belongs_value: int | None = None
     idle_line: int = 0
+    other_line: int = 0
     count: int = 1
 
 
@@ -174,13 +178,15 @@ class Story:
 class Judge:
     """What is right. outputs: names of parameters; wrong: where the arrays of a tape are wrong, by
     output; right: of the tape of a kernel that is right, whose parameters are named as those of the
-    kernel that is explained.
+    kernel that is explained; others: returns other launches of the kernel, in which a cause must
+    break nothing.
     """
 
     wrong: Callable[[Tape], dict[str, np.ndarray]]
     want: Mapping[str, np.ndarray]
     right: Followed | None = None
     names: Mapping[str, str] = field(default_factory=dict)  # of the answer, by those of `right`
+    others: Callable[[], Iterable[tuple[Experiment, Judge]]] = tuple
 
 
 class _Enough(Exception):
@@ -254,9 +260,9 @@ class _Teller:
         causes: list[Cause] = []
         cell: int | None = None
         with contextlib.suppress(_Enough):
-            causes = self._of_findings()
-            if not causes and self.tape.completed and mask.any():
+            if self.tape.completed and mask.any():
                 cell, causes = self._of_all_stores()
+            causes = causes or self._of_findings()
             if not causes and self.tape.completed and mask.any():
                 # What formulas show needs few runs: of every cell before any trial of decisions.
                 targets = list(self._targets())
@@ -423,8 +429,9 @@ class _Teller:
         return []
 
     def _of_race(self, finding: Finding) -> list[Cause]:
-        """Find a line before which a wait leaves no race: one of the two, or one that the thread
-        was at since it has waited last.
+        """Find a line before which a wait leaves no race: one of the two, or one that a thread was
+        at since it has waited last. Where no single one is enough, find another one that is needed
+        beside a wait between the two accesses.
         """
         if finding.other_line is None:
             return []
@@ -434,10 +441,17 @@ class _Teller:
         if finding.other_thread is not None:
             since += self._since_wait((finding.block, finding.other_thread), finding.other_line)
         lines = dict.fromkeys((finding.line, finding.other_line, *since))
-        for line in list(lines)[:MOST_LINES]:
-            if self.is_right(self.again(barriers=(Barrier(line),))):
+        tried = list(lines)[:MOST_LINES]
+        pairs = [(high, line) for line in tried if line != high] if low < high else []
+        for places in [*((line,) for line in tried), *pairs]:
+            if self.is_right(self.again(barriers=tuple(map(Barrier, places)))):
                 idle = next((k for k in range(low, high + 1) if self._does_nothing(k)), 0)
-                return [Cause("race", line, thread, idle_line=idle, name=finding.array or "")]
+                return [
+                    Cause(
+                        "race", places[0], thread, idle_line=idle, name=finding.array or "",
+                        other_line=places[-1],
+                    )
+                ]  # fmt: skip
         return []
 
     def _since_wait(self, thread: Thread, line: int) -> list[int]:
@@ -513,7 +527,7 @@ class _Teller:
                     choice = self.choice(step, one)
                     # What lacks may be a condition on something that only blocks differ in.
                     for block in (None, finding.block) if choice.values else ():
-                        if self.is_right(self._turned_wherever(one, choice, block)):
+                        if self.is_right(self._turned_wherever(one, choice, block)[0]):
                             return [
                                 Cause(
                                     "decision", choice.line, thread, choice, place, origins=origins
@@ -528,11 +542,7 @@ class _Teller:
         if tape is None:
             return True
         same = (one for one in faults(tape) if one.kind == finding.kind)
-        places = (
-            (one.block, one.thread, one.line, one.array, one.index) for one in (finding, *same)
-        )
-        first, *others = itertools.islice(places, 2)
-        return others == [first]
+        return next(map(_place_of, same), None) == _place_of(finding)
 
     def _does_nothing(self, line: int) -> bool:
         """Return whether a line is an expression of which no instruction comes."""
@@ -584,11 +594,28 @@ class _Teller:
                     continue
                 # Turned wherever its variables have these values, it must break nothing.
                 others = self._with(tape)._alike(one, choice)
-                if not others or self.is_right(self.again((*changes, *others))):
+                is_right = not others or self.is_right(self.again((*changes, *others)))
+                if is_right and not self._leads_out_anyway(one):
                     return [
                         Cause("decision", choice.line, thread, choice, place=place, origins=origins)
                     ]
         return [] if access.is_store else self._of_outside_index(access, place, origins)
+
+    def _leads_out_anyway(self, decision: Decision) -> bool:
+        """Return whether in another case a thread comes outside of an array where the decision is
+        turned, or the results are wrong then: in a small case, what the decision leads to may not
+        be needed.
+        """
+        for experiment, judge in self.judge.others() if not self.base else ():
+            self._count()
+            with contextlib.suppress(NotRecorded, ValueError):
+                inner = _Teller(experiment, judge, (), self.until)
+                tape, changes = inner._kept_away(decision, MOST_LINES)
+                if tape is None and len(changes) < MOST_LINES:
+                    return True
+                if changes and tape is not None and not inner.is_right(tape):
+                    return True
+        return False
 
     def _outside(self, tape: Tape, thread: Thread) -> Access | None:
         """Return the last access of a thread outside of all arrays."""
@@ -602,13 +629,15 @@ class _Teller:
         inner.__dict__.update(self.__dict__ | {"tape": tape, "_numbers": {}})
         return inner
 
-    def _kept_away(self, decision: Decision) -> tuple[Tape | None, list[Change]]:
+    def _kept_away(
+        self, decision: Decision, most: int = MOST_OUTSIDE
+    ) -> tuple[Tape | None, list[Change]]:
         """Turn a decision wherever it leads outside of an array, until the launch ends. Returns
         None for the tape where it does not.
         """
         changes: list[Change] = []
         tape: Tape = self.tape
-        for _ in range(MOST_OUTSIDE):
+        for _ in range(most):
             finding = next((one for one in faults(tape) if one.kind == "out-of-bounds"), None)
             if finding is None:
                 return tape, changes
@@ -870,7 +899,7 @@ class _Teller:
                 tape = self.again([Turn.of(step, one)])
                 if self.mends(tape, cell, own):
                     choice = self.choice(step, one)
-                    if self.mends(self._turned_wherever(one, choice), cell):
+                    if self._is_mended_wherever(one, choice, cell):
                         return self._decided(thread, one, choice)
                     continue
                 if (cause := self._skipped(thread, step, one, cell, tape)) is not None:
@@ -883,7 +912,7 @@ class _Teller:
                 if not choice.values or key in known:
                     continue
                 known.add(key)
-                if self.mends(self._turned_wherever(one, choice), cell, own):
+                if self._is_mended_wherever(one, choice, cell, own):
                     return self._decided(thread, one, choice)
         return None
 
@@ -953,21 +982,105 @@ class _Teller:
         inner.cells = [cell]
         return inner.formula(cell) == goal
 
+    def _is_mended_wherever(
+        self, one: Decision, choice: Choice, cell: int, own: Iterable[int] = ()
+    ) -> bool:
+        """Return whether a decision makes a cell right that is turned wherever its variables have
+        the same values, and not by chance. own: as of `mends`.
+        """
+        tape, changes = self._turned_wherever(one, choice)
+        return self.mends(tape, cell, own) and not (
+            self._is_chance(changes, cell) or self._is_refuted(one, choice)
+        )
+
+    def _is_chance(self, changes: Sequence[Change], cell: int) -> bool:
+        """Return whether changes that make a cell right leave it wrong with other inputs: the
+        largest of some is often right by chance. The inputs change their places, and the right
+        formula says what the cell should be.
+        """
+        goal = self.goal(cell)
+        if goal is None:
+            return False
+        for seed in range(MOST_DRAWN):
+            self._count()
+            drawn, inputs = self._drawn(seed)
+            try:
+                tape = drawn.record((*self.base, *changes), is_recorded=False)
+                want, size = goal.evaluate(inputs), goal.magnitude(inputs)
+            except (NotRecorded, ValueError, KeyError):
+                return False
+            got = tape.outputs[self.out].reshape(-1)[cell]
+            is_known = tape.completed and np.isreal(got) and np.isfinite([got, want, size]).all()
+            if is_known and abs(float(got) - want) > ROUNDING * size:
+                return True
+        return False
+
+    def _drawn(self, seed: int) -> tuple[Experiment, dict[str, np.ndarray]]:
+        """Return the launch with the numbers of each array of floats in another order, and the
+        arrays by name.
+        """
+        draws = np.random.default_rng(seed)
+
+        def drawn(given: Any) -> Any:
+            if isinstance(given, np.ndarray) and given.dtype.kind == "f":
+                return draws.permutation(given.reshape(-1)).reshape(given.shape)
+            return given
+
+        experiment = self.experiment
+        arguments = tuple(map(drawn, experiment.arguments))
+        constants = {name: drawn(one) for name, one in experiment.constants.items()}
+        names = [one.name for one in self.tape.recording.kernel.parameters]
+        arrays = {**dict(zip(names, arguments, strict=True)), **constants}
+        inputs = {name: arrays.get(name, one) for name, one in self.tape.inputs.items()}
+        return replace(experiment, arguments=arguments, constants=constants), inputs
+
+    def _is_refuted(self, one: Decision, choice: Choice) -> bool:
+        """Return whether a decision breaks another case that is turned wherever its variables have
+        the same values: in a small case, what it leads to may not be needed.
+        """
+        turn = self._turn_anywhere(one, choice)
+        if turn is None or self.base:
+            return False
+        for experiment, judge in self.judge.others():
+            self._count()
+            with contextlib.suppress(NotRecorded, ValueError):
+                tape = experiment.record([turn], is_recorded=False)
+                plain = experiment.record(is_recorded=False)
+                if not tape.completed or not plain.completed:
+                    continue
+                known = judge.wrong(plain)
+                if any((mask & ~known[name]).any() for name, mask in judge.wrong(tape).items()):
+                    return True
+        return False
+
+    def _turn_anywhere(
+        self, one: Decision, choice: Choice, block: Extents | None = None
+    ) -> Turn | None:
+        """Return the turn of a decision wherever its variables have the same values, None if these
+        alone do not decide it.
+        """
+        if not choice.values or any("." in name for name in choice.values):
+            return None
+        with contextlib.suppress(NoValue):
+            self.source.value(choice.part or choice.condition, choice.values)
+            return Turn(At(one.pc, block, where=choice.values))
+        return None
+
     def _turned_wherever(
         self, one: Decision, choice: Choice, block: Extents | None = None
-    ) -> Tape | None:
+    ) -> tuple[Tape | None, Sequence[Change]]:
         """Turn a decision wherever the variables of its choice have the same values. block: only
         there.
         """
-        with contextlib.suppress(NoValue):
-            # What these variables alone decide, the machine can turn without a list of turns.
-            self.source.value(choice.part or choice.condition, choice.values)
-            where = At(one.pc, block, where=choice.values)
-            tape = self.again([Turn(where)]) if choice.values else None
-            if tape is not None:
-                return tape
-        tape = self.again(self._visits(one, choice, block))
-        return tape if tape is not None else self.again(self._alike(one, choice, block))
+        # What these variables alone decide, the machine can turn without a list of turns.
+        turn = self._turn_anywhere(one, choice, block)
+        changes: Sequence[Change] = [turn] if turn is not None else []
+        tape = self.again(changes) if changes else None
+        for others in (self._visits, self._alike):
+            if tape is None:
+                changes = others(one, choice, block)
+                tape = self.again(changes)
+        return tape, changes
 
     def _visits(self, one: Decision, choice: Choice, block: Extents | None) -> list[Change]:
         """Return the turns of a decision for all threads for which it is what it was, while the
@@ -2014,6 +2127,10 @@ def faults(tape: Tape) -> tuple[Finding, ...]:
     """Return the findings of a tape but for cells that nobody stores: these are wrong cells here.
     """
     return tuple(one for one in tape.recording.report.findings if one.kind != "unwritten")
+
+
+def _place_of(one: Finding) -> tuple:
+    return one.kind, one.block, one.thread, one.line, one.array, one.index
 
 
 def _weight(findings: Iterable[Finding]) -> int:

@@ -548,7 +548,10 @@ def _of_race(story: Story, cause: Cause) -> Iterator[str]:
             "nothing."
         )
         return
-    yield f"Nothing makes the threads wait for each other before line {cause.line}."
+    lines = series([f"{line}" for line in sorted({cause.line, cause.other_line})])
+    if cause.other_line == cause.line:
+        yield f"Nothing makes the threads wait for each other before line {cause.line}."
+    yield f"Nothing makes the threads wait for each other before lines {lines}: each is needed."
 
 
 def _of_outside(story: Story, cause: Cause) -> Iterator[str]:
@@ -701,9 +704,9 @@ def _shown(story: Story, cause: Cause) -> str:
         goal = _output(story)
         parts.append(f"If line {cause.line} added to {cause.name}, {goal} would be right.")
     if cause.kind == "race":
-        parts.append(
-            f"If all threads of the block wait before line {cause.line}, the race is gone."
-        )
+        is_one = cause.other_line == cause.line
+        lines = f"line {cause.line}" if is_one else "both lines"
+        parts.append(f"If all threads of the block wait before {lines}, the race is gone.")
     if cause.kind == "one cell" and cause.other is not None and cause.other_thread is not None:
         pairs = ((cause.thread, place), (cause.other_thread, cause.other))
         parts += [
