@@ -19,7 +19,7 @@ from helpers.exercises.judge.verdict import EVIDENCE_LINES, Explanation, Verdict
 from helpers.kernel_cells import KernelCell
 from helpers.simulator.explain import drawings, pictures, words
 from helpers.simulator.explain.followed import Followed
-from helpers.simulator.findings.words import Need
+from helpers.simulator.findings.words import Cause, Need
 
 if TYPE_CHECKING:
     from helpers.exercises.judge.graded import GradedExercise
@@ -108,9 +108,10 @@ def told_in(verdict: Verdict, told: Told) -> Verdict:
         return said
     if verdict.is_recognised:
         return with_lines(verdict, (verdict.hint, *lines[1:]))
-    if verdict.finding is not None and verdict.finding.cause and told.story.causes:
+    if verdict.finding is not None and told.story.causes:
         # The barrier that the finding's own cause names has been tried.
-        return with_lines(verdict, (verdict.finding.cause, *lines))
+        cause = verdict.finding.cause
+        return with_lines(verdict, (cause, *lines)) if cause else said
     # What the machine has found says more than a story that fails.
     return said if verdict.finding is None else untold(verdict)
 
@@ -120,7 +121,9 @@ def without_untried_cure(verdict: Verdict, exercise: GradedExercise) -> Verdict:
     wrong. An atomic function stays where the solution has one.
     """
     finding = verdict.finding
-    if finding is None or finding.need not in _UNTRIED:
+    if finding is None:
+        return verdict
+    if finding.need not in _UNTRIED and finding.reason is not Cause.NO_WAIT_FOUND:
         return verdict
     if finding.need is Need.ATOMIC and exercise.has_solution and _has_atomic(exercise):
         return verdict

@@ -53,8 +53,8 @@ class Provenance:
     its event, the thread and the element; `stored` those of stores.
 
     until: time.process_time() at which it gives up. Raises NotRecorded then. instead: formulas in
-    place of those that some instructions have given or stored, by the keys of `loaded`; watched: the block
-    and the number of a thread, of which `given` has all results, by event and element.
+    place of those that some instructions have given or stored, by the keys of `loaded`; watched:
+    the block and the number of a thread, of which `given` has all results, by event and element.
     """
 
     def __init__(

@@ -65,7 +65,8 @@ MOST_LINES = 6  # before which a wait is tried
 MOST_TARGETS = 4  # wrong cells that are tried in turn
 MOST_OTHERS = 32  # stores of threads that are not followed
 MOST_AGREED = 4  # wrong cells that are asked whether they agree on a cause
-MOST_DRAWN = 6  # other inputs with which a cause must hold
+MOST_DRAWN = 10  # other inputs with which a cause must hold, for the largest of some
+MOST_DRAWN_FOR_SUMS = 2
 ROUNDING = 5e-3  # of the sum of the sizes of the products: halves are summed as well
 MOST_FOLLOWED = 8  # wrong cells whose values are followed
 _SPECIAL = ("threadIdx", "blockIdx", "blockDim", "gridDim")
@@ -442,7 +443,8 @@ class _Teller:
             since += self._since_wait((finding.block, finding.other_thread), finding.other_line)
         lines = dict.fromkeys((finding.line, finding.other_line, *since))
         tried = list(lines)[:MOST_LINES]
-        pairs = [(high, line) for line in tried if line != high] if low < high else []
+        has_pairs = low < high and finding.other_thread is not None
+        pairs = [(high, line) for line in tried if line != high] if has_pairs else []
         for places in [*((line,) for line in tried), *pairs]:
             if self.is_right(self.again(barriers=tuple(map(Barrier, places)))):
                 idle = next((k for k in range(low, high + 1) if self._does_nothing(k)), 0)
@@ -542,7 +544,7 @@ class _Teller:
         if tape is None:
             return True
         same = (one for one in faults(tape) if one.kind == finding.kind)
-        return next(map(_place_of, same), None) == _place_of(finding)
+        return next(map(_fault, same), None) == _fault(finding)
 
     def _does_nothing(self, line: int) -> bool:
         """Return whether a line is an expression of which no instruction comes."""
@@ -1001,7 +1003,7 @@ class _Teller:
         goal = self.goal(cell)
         if goal is None:
             return False
-        for seed in range(MOST_DRAWN):
+        for seed in range(MOST_DRAWN if _functions(goal) else MOST_DRAWN_FOR_SUMS):
             self._count()
             drawn, inputs = self._drawn(seed)
             try:
@@ -1010,8 +1012,8 @@ class _Teller:
             except (NotRecorded, ValueError, KeyError):
                 return False
             got = tape.outputs[self.out].reshape(-1)[cell]
-            is_known = tape.completed and np.isreal(got) and np.isfinite([got, want, size]).all()
-            if is_known and abs(float(got) - want) > ROUNDING * size:
+            is_known = tape.completed and np.isreal(got) and np.isfinite([want, size]).all()
+            if is_known and not abs(float(got) - want) <= ROUNDING * size:
                 return True
         return False
 
@@ -1215,9 +1217,8 @@ class _Teller:
         each thread, all is right. Returns the cell that is told as well.
         """
         moved, is_whole = self._moved_stores()
-        told = [
-            one for one, cell in moved.items() if self.wrong[self.out].reshape(-1)[cell]
-        ]  # fmt: skip
+        wrong = self.wrong[self.out].reshape(-1)
+        told = [one for one, cell in moved.items() if wrong[cell]]
         if not told or len(moved) > MOST_MOVED:
             return None, []
         thread, first = min(told, key=lambda one: moved[one])
@@ -1237,9 +1238,9 @@ class _Teller:
             )  # fmt: skip
             return cell, [cause]
         for name in place.values if len(moved) <= MOST_SET else ():
-            cause = self._of_variable_of_all(name, moved, thread, first)
-            if cause is not None:
-                return cell, [replace(cause, place=place, belongs=belongs)]
+            found = self._of_variable_of_all(name, moved, thread, first)
+            if found is not None:
+                return cell, [replace(found, place=place, belongs=belongs)]
         return None, []
 
     def _moved_stores(self) -> tuple[dict[tuple[Thread, CellStore], int], bool]:
@@ -1458,7 +1459,8 @@ class _Teller:
                 continue
             wrong = self.judge.wrong(tape)
             was_right = ~self.wrong[self.out] & wrong[self.out]
-            if not wrong[self.out].reshape(-1)[cell] and not was_right.any():
+            is_mended = not wrong[self.out].reshape(-1)[cell] and not was_right.any()
+            if is_mended and not self._is_chance([change], cell):
                 origins = self._origins(thread, at, [name])
                 line = origins[0].line if origins else entries[entry][0].row.line
                 return Cause(
@@ -2129,7 +2131,8 @@ def faults(tape: Tape) -> tuple[Finding, ...]:
     return tuple(one for one in tape.recording.report.findings if one.kind != "unwritten")
 
 
-def _place_of(one: Finding) -> tuple:
+def _fault(one: Finding) -> tuple:
+    """Return what tells a finding from others: its kind, thread, line and cell."""
     return one.kind, one.block, one.thread, one.line, one.array, one.index
 
 
