@@ -39,6 +39,7 @@ from .formulas import (
     Loaded,
     Monomial,
     Number,
+    Scalar,
     Unset,
     cell_text,
 )
@@ -998,12 +999,16 @@ class _Teller:
     def _is_chance(self, changes: Sequence[Change], cell: int) -> bool:
         """Return whether changes that make a cell right leave it wrong with other inputs: the
         largest of some is often right by chance. The inputs change their places, and the right
-        formula says what the cell should be.
+        formula says what the cell should be; one that cannot be computed must be given itself.
         """
         goal = self.goal(cell)
         if goal is None:
             return False
-        for seed in range(MOST_DRAWN if _functions(goal) else MOST_DRAWN_FOR_SUMS):
+        functions = _functions(goal)
+        is_computed = all(one.is_computed for one in functions)
+        if not is_computed or not all(isinstance(one, Cell | Scalar) for one in goal.leaves()):
+            return not self._gives(changes, cell, goal)
+        for seed in range(MOST_DRAWN if functions else MOST_DRAWN_FOR_SUMS):
             self._count()
             drawn, inputs = self._drawn(seed)
             try:
@@ -1281,7 +1286,7 @@ class _Teller:
     ) -> Cause | None:
         """Give a variable, in all threads, the value by which they store to the cells that are
         meant: is all right then? Where it is off by the same number in all of a block, the block's
-        other threads get another value, too.
+        threads that should store nothing get another value, too.
         """
         changes: dict[tuple[int, Thread, int], Replace] = {}
         shifts: dict[Extents, set[tuple[int, int, int]]] = {}  # by block: pc, element, difference
@@ -1313,8 +1318,9 @@ class _Teller:
             if len(found) == 1 and len(self.tape.threads) <= MOST_SET:
                 pc, element, difference = found.pop()
                 for thread, nth, value in self._results_at(block, pc, element):
-                    place = At(pc, *thread, nth)
-                    changes[pc, thread, nth] = Replace(place, value + difference, element)
+                    if thread not in self._cells_of:
+                        place = At(pc, *thread, nth)
+                        changes[pc, thread, nth] = Replace(place, value + difference, element)
         return cause if self.is_right(self.again(list(changes.values()))) else None
 
     def _results_at(
