@@ -981,7 +981,8 @@ class _Teller:
         may make it right by chance.
         """
         self._count()
-        inner = _Teller(self.experiment, self.judge, (*self.base, *changes), self.until)
+        judge = replace(self.judge, right=None)  # whose values stay followed as they are
+        inner = _Teller(self.experiment, judge, (*self.base, *changes), self.until)
         inner.cells = [cell]
         return inner.formula(cell) == goal
 
