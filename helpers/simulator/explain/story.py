@@ -610,8 +610,9 @@ class _Teller:
         be needed.
         """
         for experiment, judge in self.judge.others() if not self.base else ():
-            self._count()
-            with contextlib.suppress(NotRecorded, ValueError):
+            # Where there is no time for another case, nothing speaks against the decision.
+            with contextlib.suppress(NotRecorded, ValueError, _Enough):
+                self._count()
                 inner = _Teller(experiment, judge, (), self.until)
                 tape, changes = inner._kept_away(decision, MOST_LINES)
                 if tape is None and len(changes) < MOST_LINES:
