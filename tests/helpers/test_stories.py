@@ -1,4 +1,4 @@
-"""Why an answer is wrong: the causes that are told of wrong answers; right ones have none."""
+"""Why an answer is wrong: the causes that are told of wrong answers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from helpers.exercises.judge.compiler_words import Remark
 from helpers.exercises.judge.verdict import ExerciseError, Verdict
 from helpers.simulator import Finding
 from helpers.simulator.explain import pictures, story, words
+from helpers.simulator.findings.words import Cause, Sentence
 from tests import golden
-from tests.exercises import edited, right, text_of
+from tests.exercises import edited
 from tests.exercises.answers import Edit
 from tests.exercises.told import EDITS, TOLD
 
-WITH_SMALL = [
-    name for name in exercises.names() if getattr(exercises.find(name), "small", None) is not None
-]
+pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize(("name", "edit"), TOLD)
@@ -51,21 +50,6 @@ def test_what_is_told_of_a_wrong_answer(
         in_box = explained.cause_of(cell, tasks, one.limit_s)
     row = golden.of_story(said, told, in_box)
     golden.require("stories", f"{name}: {edit[0]} -> {edit[1]}", row)
-
-
-@pytest.mark.parametrize("name", WITH_SMALL)
-def test_right_answers_have_no_story(name: str) -> None:
-    one = exercises.find(name)
-    cases = stories.small_cases(one, kernel_cells.parse(str(one.solution)))
-    refused: contextlib.AbstractContextManager[object]
-    if any(len(case.steps) != 1 or case.within for case in cases):
-        refused = pytest.raises(stories.NoStory, match="several launches")
-    else:
-        refused = contextlib.nullcontext()
-    for answer in right(one):
-        with refused:
-            told = stories.story_of(one, kernel_cells.parse(text_of(one, answer)))
-            assert told is None, answer.what
 
 
 def test_a_fault_of_the_explanation_costs_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,6 +213,26 @@ def test_the_reason_for_no_story_does_not_come_before_a_finding() -> None:
     said = stories.untold(found, "Its launches are not recorded.")
     assert said.explanation.sentence.startswith("FAIL: race")
     assert "Its launches are not recorded." in str(said)
+
+
+@pytest.mark.parametrize(
+    ("name", "cause", "is_told"),
+    [
+        ("axpy_basic", Cause.UPDATED(element="y[i]", atomic="A()", instead="B()"), False),
+        ("block_histograms", Cause.UPDATED(element="c[i]", atomic="A()", instead="B()"), True),
+        ("axpy_basic", Cause.GUARD(), False),
+        ("axpy_basic", Cause.NO_WAIT_FOUND(), False),
+        ("axpy_basic", Cause.NO_BARRIER(), True),  # which has been tried
+    ],
+)
+def test_no_cure_is_told_that_nobody_has_tried(name: str, cause: Sentence, is_told: bool) -> None:
+    """An atomic function is told where the solution has one."""
+    finding = replace(a_race(), causes=(cause,))
+    found = Verdict(name, "finding", f"FAIL\n{finding}", 0, 5, finding=finding, is_guess=True)
+    said = stories.without_untried_cure(found, exercises.find(name))
+    advice = " ".join(finding.cause.split())
+    assert (advice in " ".join(str(said).split())) == is_told
+    assert finding.headline in " ".join(str(said).split())
 
 
 def test_a_guess_says_that_it_is_one() -> None:
