@@ -63,7 +63,7 @@ def access_map(
     ax.set_ylim(WARP - 0.5, -0.5)
     ax.set_yticks([0, 8, 16, 24, 31])
     ax.set_ylabel("lane of the warp")
-    ax.set_xlabel(f"byte of {array} (a band: one {name} of {unit} bytes; {len(pieces)} touched)")
+    ax.set_xlabel(f"byte of {array} (each band: a {name} of {unit} bytes)")
     legend_beside(ax)
     return ax
 
@@ -193,7 +193,9 @@ def bank_conflicts(
             "numbered from 1"
         )
     cells, wavefronts, least = _wavefronts(there[number - 1])
-    style(ax, title)
+    counts = f"{quantity(wavefronts, 'wavefront')}, {wavefronts - least} for conflicts"
+    which = f"drawn: {kind} of {array}, line {there[number - 1].line}: {counts}"
+    style(ax, f"{title}\n{which}" if title else which)
     _draw_wavefronts(ax, cells, wavefronts)
     words = _words_in_banks(there[number - 1])
     several = {bank: count for bank, count in words.items() if count > 1}
@@ -209,11 +211,7 @@ def bank_conflicts(
         xticks=list(ticks),
     )
     ax.set_ylabel("lane of the warp")
-    counts = f"{quantity(wavefronts, 'wavefront')}, {wavefronts - least} for conflicts"
-    ax.set_xlabel(
-        f"bank of 4 bytes\n{kind} of {array}, line {there[number - 1].line}: {counts}",
-        fontsize="small",
-    )
+    ax.set_xlabel("bank of 4 bytes")
     return ax
 
 
