@@ -63,7 +63,7 @@ MUTANTS = (
         (PRODUCT, "a[s] * x[r]"),
     ),
     mutant(
-        "The rows are right, and stand in other places: row r of a thread is ty + r * ACROSS, as "
+        "The rows are right, and are in other places: row r of a thread is ty + r * ACROSS, as "
         "the store has it.",
         rows("t * PATCH + p"),
     ),
