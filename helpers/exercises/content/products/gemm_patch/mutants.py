@@ -68,12 +68,12 @@ MUTANTS = (
         rows("t * PATCH + p"),
     ),
     mutant(
-        "The columns are right, and stand in other places: column s of a thread is "
+        "The columns are right, and are in other places: column s of a thread is "
         "tx + s * ACROSS, as the store has it.",
         columns("t * PATCH + p"),
     ),
     mutant(
-        "The outputs are right, and stand in other places: a thread has rows ty + r * ACROSS and "
+        "The outputs are right, and are in other places: a thread has rows ty + r * ACROSS and "
         "columns tx + s * ACROSS, as the store has them.",
         rows("t * PATCH + p"),
         columns("t * PATCH + p"),
