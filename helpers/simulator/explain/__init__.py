@@ -11,9 +11,9 @@ from .formulas import Formula
 from .origins import CellOrigin, Writer
 from .steps import Access, Decision, Step
 from .tape import Tape
-from .translation import Barrier, NotRecorded
+from .translation import Wait, NotRecorded
 
 __all__ = [
-    "Access", "Barrier", "CellOrigin", "Decision", "Formula", "NotRecorded", "Place", "Redirect",
+    "Access", "Wait", "CellOrigin", "Decision", "Formula", "NotRecorded", "Place", "Redirect",
     "Replace", "Schedule", "Step", "Tape", "Turn", "Writer",
 ]  # fmt: skip

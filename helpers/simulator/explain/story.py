@@ -48,7 +48,7 @@ from .provenance import Load
 from .source_text import NoValue, Source
 from .steps import Access, Decision, Step
 from .tape import Tape
-from .translation import Barrier, NotRecorded
+from .translation import Wait, NotRecorded
 
 MOST_RUNS = 160  # of one story
 MOST_SECONDS = 1.0  # of the processor, for these runs
@@ -372,7 +372,7 @@ class _Teller:
     # ---- trials
 
     def again(
-        self, changes: Sequence[Change] = (), barriers: tuple[Barrier, ...] = ()
+        self, changes: Sequence[Change] = (), barriers: tuple[Wait, ...] = ()
     ) -> Tape | None:
         """Run the launch with changes; None where that cannot be."""
         if self.experiment.runs >= MOST_RUNS or time.process_time() > self.until:
@@ -432,7 +432,7 @@ class _Teller:
         since = [one.line for one in itertools.takewhile(lambda one: not one.is_barrier, before)]
         lines = dict.fromkeys((finding.line, finding.other_line, *since))
         for line in list(lines)[:MOST_LINES]:
-            if self.is_right(self.again(barriers=(Barrier(line),))):
+            if self.is_right(self.again(barriers=(Wait(line),))):
                 idle = next((k for k in range(low, high + 1) if self._does_nothing(k)), 0)
                 return [Cause("race", line, thread, idle_line=idle, name=finding.array or "")]
         return []

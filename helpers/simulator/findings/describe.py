@@ -102,6 +102,7 @@ class _Describer(BarrierFindings, EndingFindings):
             source_lines={n: self.source[n - 1].strip() for n in lines if n <= len(self.source)},
             missed_barriers=self.missed_between() if is_race else (),
             other_thread=self.thread_of_block(self.raw.other) if is_race else None,
+            accesses=(int(self.raw.here.pc), int(self.raw.other.pc)) if is_race else (),
         )
 
     def described(self) -> tuple[str, Description]:
@@ -415,8 +416,6 @@ class _Describer(BarrierFindings, EndingFindings):
             return Cause.ONE_MEMORY(read=names[0], written=names[1])
         if (lock := int(self.raw.here.reason)) != 0:
             return self.cause_of_unfenced_lock(lock - 1, same_block)
-        if not same_block and (signal := self.given_back_unfenced()) is not None:
-            return self.cause_of_missing_fence(None, signal)
         if (update := self.update()) is not None:
             element, atomic = update
             is_same = not same_block and self.raw.here.thread == self.raw.other.thread
@@ -425,12 +424,8 @@ class _Describer(BarrierFindings, EndingFindings):
         return self.cause_in_block() if same_block else self.cause_between_blocks()
 
     def cause_between_blocks(self) -> Sentence:
-        if (unordered := self.unordered_store()) is not None:
-            return self.cause_of_missing_fence(*unordered)
         if (line := self.waiting_line()) is not None:
             return self.cause_of_plain_wait(line, "block", "__threadfence()")
-        if (signal := self.announced_early()) is not None:
-            return Cause.ANNOUNCED_EARLY(signal=signal)
         if self.raw.here.access == self.raw.other.access == ATOMIC:
             return Cause.ATOMIC_OF_BLOCK()
         return Cause.ANY_ORDER()
@@ -441,9 +436,6 @@ class _Describer(BarrierFindings, EndingFindings):
             if set(names) <= set(self.scene.dynamic_names):
                 return self.cause_of_one_address(first, second)
             return Cause.OVERLAPPING_PARTS(first=first, second=second)
-        if (contended := self.contended()) is not None:
-            has_atomic = ATOMIC in (self.raw.here.access, self.raw.other.access)
-            return (Cause.PARTLY_ATOMIC if has_atomic else Cause.CONTENDED)(element=contended)
         if (line := self.waiting_line()) is not None:
             return self.cause_of_plain_wait(line, "thread", "__threadfence_block()")
         progress, array = self.scene.progress, self.array
@@ -472,11 +464,6 @@ class _Describer(BarrierFindings, EndingFindings):
             line = self.kernel.places.line_of(fence - 1)
             return Cause.FENCE_OF_BLOCK_AT_LOCK(fence=line, where=where)
         return Cause.UNFENCED_LOCK(where=where, fence="__threadfence()")
-
-    def cause_of_missing_fence(self, fence: int | None, signal: int | None) -> Sentence:
-        if fence is not None:
-            return Cause.FENCE_OF_BLOCK(fence=fence)
-        return Cause.NO_FENCE(where=f"line {signal}" if signal is not None else "the flag")
 
     # ---- copies ----
 

@@ -29,6 +29,22 @@ def update_of(kernel: Kernel, first: int, second: int) -> Update | None:
     return flow.update(one, other)
 
 
+def access_lines(kernel: Kernel, pcs: Collection[int]) -> tuple[int, ...]:
+    """Return the lines of the PTX that have these instructions."""
+    return tuple(dict.fromkeys(int(kernel.program.ptx_lines[pc]) for pc in pcs))
+
+
+def update_lines(kernel: Kernel, pcs: Sequence[int]) -> tuple[int, int] | None:
+    """Return the lines of the PTX of the load and the store by which an update of one element that
+    two instructions belong to is made; None if they belong to none.
+    """
+    update, flow = update_of(kernel, pcs[0], pcs[-1]), _flow(kernel, pcs[0])
+    if update is None or flow is None:
+        return None
+    loads = [one for one in update.loads if one < update.store]
+    return (flow.body.lines[max(loads)], flow.body.lines[update.store]) if loads else None
+
+
 def is_contended(kernel: Kernel, first: int, second: int) -> bool:
     """Return whether the threads of two instructions race because both have found the same element,
     so that no barrier between the two instructions helps.

@@ -382,6 +382,9 @@ class Cause(Row):
     UPDATED = """Several threads update {element}: each loads it, computes and stores it, and an
     update between another thread's load and store is lost. A barrier cannot help: use {atomic}, or
     {instead}.""", Need.ATOMIC
+    LAST_ONE_DECIDES = """Several threads store to {element}, and whichever comes last decides what is
+    left: neither a barrier nor an atomic function changes that, as was tried. Give each thread an
+    element of its own, or let a condition choose one thread.""", Need.ATOMIC
     CONTENDED = """Several threads access {element} at the same time, and a barrier cannot help: any
     of them may come last. Let an atomic function decide (atomicCAS for one that is first,
     atomicExch, atomicMax ...), or give each thread an element of its own.""", Need.ATOMIC
@@ -391,7 +394,7 @@ class Cause(Row):
     ATOMIC_OF_BLOCK = """An atomic function that ends in _block is one step for the threads of its
     block alone: between blocks it must be the function without _block."""
     ANY_ORDER = """Blocks run in any order, and __syncthreads() waits for one block alone: let each
-    block write its own part, use an atomic, or make it two launches.""", Need.LAUNCH
+    block write its own part, or make it two launches.""", Need.LAUNCH
     ANNOUNCED_EARLY = """Line {signal} tells other blocks that the value is there, and line
     {other_line} stores it only then. Store it first, then call __threadfence(), and tell the others
     last."""

@@ -1,45 +1,72 @@
-"""Tries the barrier that the words about a race advise, before they are told.
+"""Tries the cures of a race before they are told.
 
-The same blocks run again with a wait before one line after another, near the two accesses. The
-advice stands if one of these runs has neither the race nor a fault that is new. (Other races of the
-array, and reads of elements that nobody sets, were only hidden behind the race.) If none is so, the
-barrier would not help, and the words say what was tried.
+Each cure is made in a copy of the careful PTX, and some blocks of the launch run again: with a wait
+or a fence before a line, with atomic accesses, or with lines in another order. A cure
+is told if the race is gone, no fault is new, and the blocks leave the same values in whatever order
+the threads run. (Other races of the array, and reads of elements that nobody sets, were only hidden
+behind the race.) If none is so, the words say what was tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+
+import numpy as np
 
 from ..compile.toolchain import CompileFailed
 from ..findings.findings import Finding
-from ..findings.joins import fault_of, needs_barrier
-from ..findings.words import Cause, Need, Sentence
+from ..findings.joins import fault_of
+from ..findings.race_facts import access_lines, update_lines
+from ..findings.words import Cause, Event, Need, Sentence
 from ..program.module import Kernel
-from ..ptx.waits import Barrier, with_barriers
+from ..ptx.edits import (
+    BARRIER,
+    FENCE,
+    WARP_BARRIER,
+    Wait,
+    with_atomics,
+    with_threads_reversed,
+    with_waits,
+    with_wide_atomics,
+    with_wide_fence,
+)
 from .launch_limits import Extents
 
 _NEAR = 6  # lines before and after the accesses at which a wait is tried: a loop may begin there
 _MOST_RACES = 4
+_TOLERANCE = 1e-3  # of sums of floats in another order, by the largest value
 
-# Runs a block of the launch, and perhaps more, with a form of the kernel, and undoes the writes:
-# the findings, None if they are not known.
-Run = Callable[[Kernel, Extents], tuple[Finding, ...] | None]
-Waits = tuple[Barrier, ...]
-# By fault_of: the cause that does not help, and what to say in its place.
+# By fault_of: the cause that is described, and what to say in its place.
 Cures = Mapping[tuple, tuple[Sentence, Sentence]]
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What blocks of a launch did. findings: None if they are not known; values: what they left in
+    each array that they may write, by name, as numbers if its elements are numbers; None if they
+    did not come to their end.
+    """
+
+    findings: tuple[Finding, ...] | None
+    values: Mapping[str, np.ndarray] | None = None
+
+
+# Runs a block with a form of the kernel, and perhaps more, or all blocks of the rehearsal if it is
+# None; in the opposite order if the flag says so. The writes are undone.
+Run = Callable[[Kernel, Extents | None, bool], Outcome]
+
+
 def tried(kernel: Kernel, findings: Iterable[Finding], run: Run) -> Cures:
-    """Return the causes of the races whose advice does not help, and what to say in their place.
+    """Return the causes of races that the trials have changed, and what to say in their place.
 
     kernel: the careful form, of whose run the findings are.
     """
     findings = tuple(findings)
     trials, causes = _Trials(kernel, findings, run), {}
-    for race in [one for one in findings if needs_barrier(one)][:_MOST_RACES]:
-        if cause := trials.cause_of(race):
+    for race in [one for one in findings if _may_be_tried(one)][:_MOST_RACES]:
+        if (cause := trials.cause_of(race)) is not None and cause != race.causes[0]:
             causes[fault_of(race)] = race.causes[0], cause
     return causes
 
@@ -56,57 +83,171 @@ def _as_tried(finding: Finding, cause: Sentence | None, better: Sentence | None)
     return replace(finding, causes=tuple(causes))
 
 
+def _may_be_tried(finding: Finding) -> bool:
+    needs = (Need.BARRIER, Need.WARP_BARRIER, Need.ATOMIC, Need.LAUNCH)
+    return finding.kind == "race" and bool(finding.accesses) and finding.need in needs
+
+
 class _Trials:
-    """Waits near the accesses of the races of one launch."""
+    """The cures of the races of one launch."""
 
     def __init__(self, kernel: Kernel, findings: tuple[Finding, ...], run: Run):
         self._kernel, self._run = kernel, run
         self._known = {fault_of(one) for one in findings}
-        self._faults = cache(self._faults_with)
+        self._outcome = cache(self._outcome_with)
+        self._ptx, self._file = kernel.compiled.ptx, kernel.compiled.file
 
     def cause_of(self, race: Finding) -> Sentence | None:
-        """Return the cause of a race in place of the advice, None where the advice helps, or where
-        there was no time to try it.
+        """Return what to say of a race: the first cure that helps, or what was tried; None where
+        nothing could be tried.
         """
-        is_of_warp = race.need is Need.WARP_BARRIER
-        if is_of_warp and self._is_ordered(race, is_of_warp=True) is not False:
-            return None
-        is_ordered = self._is_ordered(race, is_of_warp=False)
-        if is_ordered is None or (is_ordered and not is_of_warp):
-            return None
-        return Cause.NO_BARRIER() if is_ordered else Cause.NO_WAIT_FOUND()
+        causes = self._between_blocks if race.event.row is Event.RACE_OF_BLOCKS else self._in_block
+        has_tried = False
+        for cause, forms in causes(race):
+            for ptx in dict.fromkeys(forms):
+                if ptx in ("", self._ptx):
+                    continue
+                helps = self._helps(ptx, race)
+                if helps is None:
+                    return None
+                if helps:
+                    return cause
+                has_tried = True
+        return self._nothing_helps(race) if has_tried else None
 
-    def _is_ordered(self, race: Finding, is_of_warp: bool) -> bool | None:
-        """Return whether a wait near the accesses mends the race, None if that is not known."""
-        forms = dict.fromkeys(map(self._form, _waits_near(race, is_of_warp)))
-        forms.pop("", None)
-        for ptx in forms:
-            faults = self._faults(ptx, race.block)
-            if faults is None:
-                return None
-            new = {(kind, array) for kind, _, _, array, _ in faults - self._known}
-            hidden = {("race", race.array), ("uninitialised", race.array)}
-            if fault_of(race) not in faults and new <= hidden:
-                return True
-        return False if forms else None
+    def _nothing_helps(self, race: Finding) -> Sentence:
+        if race.event.row is Event.RACE_OF_BLOCKS:
+            return Cause.ANY_ORDER()
+        ends_race = any(
+            self._is_gone(ptx, race) for ptx in self._atomic_forms(race) if ptx
+        )
+        if ends_race:
+            return Cause.LAST_ONE_DECIDES(element=race.event.facts["element"])
+        return Cause.NO_WAIT_FOUND()
 
-    def _faults_with(self, ptx: str, block: Extents) -> set[tuple] | None:
-        """Return the faults of a run of this PTX, None if they are not known."""
+    # ---- cures, the likeliest first ----
+
+    def _in_block(self, race: Finding) -> Iterator[tuple[Sentence, Iterable[str]]]:
+        told, is_update = race.causes[0], race.reason is Cause.UPDATED
+        if is_update:
+            yield told, self._atomic_forms(race)
+        if race.need is Need.WARP_BARRIER:
+            yield told, map(self._waiting, _waits_near(race, WARP_BARRIER))
+        of_block = told if race.need is Need.BARRIER else Cause.NO_BARRIER()
+        yield of_block, map(self._waiting, _waits_near(race, BARRIER))
+        if not is_update:
+            yield self._contended(race), self._atomic_forms(race)
+
+    def _between_blocks(self, race: Finding) -> Iterator[tuple[Sentence, Iterable[str]]]:
+        told = race.causes[0]
+        if race.reason is Cause.UPDATED:
+            yield told, self._atomic_forms(race)
+        if race.reason is Cause.ATOMIC_OF_BLOCK:
+            yield told, (with_wide_atomics(self._ptx, access_lines(self._kernel, race.accesses)),)
+        if race.other_line is None:
+            return
+        lines = range(race.other_line + 1, race.other_line + 1 + 2 * _NEAR)
+        for line in (race.other_line, *lines):
+            wide = with_wide_fence(self._ptx, self._file, line)
+            yield Cause.FENCE_OF_BLOCK(fence=line), (wide,)
+        fences = {line: self._waiting((Wait(line, FENCE),)) for line in lines}
+        # The last line before which a fence helps tells other blocks that the value is there.
+        for line in reversed(lines):
+            yield Cause.NO_FENCE(where=f"line {line}"), (fences[line],)
+        for line in range(race.other_line - 1, race.other_line - 1 - _NEAR, -1):
+            yield Cause.ANNOUNCED_EARLY(signal=line), (self._stored_before(race, line),)
+        if race.reason is not Cause.UPDATED:
+            yield self._contended(race), self._atomic_forms(race)
+
+    def _contended(self, race: Finding) -> Sentence:
+        return Cause.CONTENDED(element=race.event.facts["element"])
+
+    # ---- edited copies ----
+
+    def _waiting(self, waits: tuple[Wait, ...]) -> str:
+        return with_waits(self._ptx, self._file, waits)
+
+    def _atomic_forms(self, race: Finding) -> tuple[str, ...]:
+        lines = access_lines(self._kernel, race.accesses)
+        update = update_lines(self._kernel, race.accesses)
+        return (with_atomics(self._ptx, lines, update),) if lines else ()
+
+    def _stored_before(self, race: Finding, line: int) -> str:
+        """Return PTX in which the store of the other block comes before an earlier line, with a
+        fence between the two; "" if that line does not compile there.
+        """
+        source = self._kernel.compiled.source.split("\n")
+        store = (race.other_line or 0) - 1
+        if not 0 < line <= store < len(source):
+            return ""
+        signal = source[line - 1]
+        source[line - 1] = f"{source[store]} __threadfence(); {signal}"
+        source[store] = ""
+        return self._compiled("\n".join(source))
+
+    def _compiled(self, source: str) -> str:
+        careful = self._kernel.module.compiled.careful
+        if careful is None:
+            return ""
+        try:
+            return careful.edited(source, self._kernel.compiled.compiler, self._ptx)
+        except CompileFailed:
+            return ""
+
+    # ---- trials ----
+
+    def _helps(self, ptx: str, race: Finding) -> bool | None:
+        """Return whether a form of the kernel has no race there, no fault that is new, and values
+        that do not depend on the order of its threads; None if that is not known.
+        """
+        is_gone = self._is_gone(ptx, race)
+        if not is_gone:
+            return is_gone
+        values = self._outcome(ptx, _block_of(race), False).values
+        others = self._outcome(with_threads_reversed(ptx), _block_of(race), True).values
+        return values is None or others is None or _are_alike(values, others)
+
+    def _is_gone(self, ptx: str, race: Finding) -> bool | None:
+        """Return whether a form of the kernel has no race there, and no fault that is new."""
+        findings = self._outcome(ptx, _block_of(race), False).findings
+        if findings is None:
+            return None
+        faults = {fault_of(one) for one in findings}
+        new = {(kind, array) for kind, _, _, array, _ in faults - self._known}
+        hidden = {("race", race.array), ("uninitialised", race.array)}
+        return fault_of(race) not in faults and new <= hidden
+
+    def _outcome_with(self, ptx: str, block: Extents | None, is_reversed: bool) -> Outcome:
         compiled = replace(self._kernel.compiled, ptx=ptx)
         try:
-            found = self._run(replace(self._kernel, compiled=compiled), block)
+            return self._run(replace(self._kernel, compiled=compiled), block, is_reversed)
         except CompileFailed:
-            return None
-        return None if found is None else {fault_of(one) for one in found}
-
-    def _form(self, waits: Waits) -> str:
-        """Return the kernel's PTX with these waits, "" if their lines have no code."""
-        compiled = self._kernel.compiled
-        ptx = with_barriers(compiled.ptx, compiled.file, waits)
-        return ptx if ptx != compiled.ptx else ""
+            return Outcome(None)
 
 
-def _waits_near(race: Finding, is_of_warp: bool) -> Iterator[Waits]:
+def _block_of(race: Finding) -> Extents | None:
+    return None if race.event.row is Event.RACE_OF_BLOCKS else race.block
+
+
+def _are_alike(values: Mapping[str, np.ndarray], others: Mapping[str, np.ndarray]) -> bool:
+    """Return whether arrays hold the same values, in any order: threads that take places by a
+    counter may take others.
+    """
+    for name, one in values.items():
+        left, right = np.sort(one), np.sort(others[name])
+        if left.dtype.kind == "f":
+            largest = np.abs(left[np.isfinite(left)]).max(initial=0)
+            is_alike = np.allclose(
+                left, right, rtol=0, atol=_TOLERANCE * float(largest), equal_nan=True
+            )
+        else:
+            is_alike = np.array_equal(left, right)
+        if not is_alike:
+            return False
+    return True
+
+
+def _waits_near(race: Finding, instruction: str) -> Iterator[tuple[Wait, ...]]:
     """Yield the waits that may order the accesses of a race, the likeliest first: one before a
     line, where its code begins or wherever it is, and for a line that loads and stores, one between
     the two, with and without one before it.
@@ -114,12 +255,12 @@ def _waits_near(race: Finding, is_of_warp: bool) -> Iterator[Waits]:
     low, high = sorted((race.line, race.other_line or race.line))
     around = (*range(low - 1, max(low - 1 - _NEAR, 0), -1), *range(high + 1, high + 1 + _NEAR))
     between = range(high - 1, max(high - 1 - 2 * _NEAR, low), -1)
-    lines = tuple(dict.fromkeys((high, low, *between, *around)))
+    lines: Sequence[int] = tuple(dict.fromkeys((high, low, *between, *around)))
     for line in lines:
-        yield (Barrier(line, is_of_warp, is_at_start=True),)
+        yield (Wait(line, instruction, is_at_start=True),)
     if low == high:
-        at_store = Barrier(low, is_of_warp, is_at_store=True)
+        at_store = Wait(low, instruction, is_at_store=True)
         yield (at_store,)
-        yield (Barrier(low, is_of_warp, is_at_start=True), at_store)
+        yield (Wait(low, instruction, is_at_start=True), at_store)
     for line in lines:
-        yield (Barrier(line, is_of_warp),)
+        yield (Wait(line, instruction),)

@@ -36,6 +36,7 @@ from ..machine import arrays, memory
 from ..machine.architecture import HEAP_BYTES
 from ..machine.arrays import ArrayName
 from ..machine.faults import LaunchFault, OutOfMemory
+from ..machine.layouts import only_dtype
 from ..machine.library import (
     Busiest,
     Dim,
@@ -82,7 +83,8 @@ _NEVER, _AT_END, _ON_REQUEST = 0, 1, 2  # Undo in machine/machine.h
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _REHEARSAL_SHARE = 0.25  # of the time limit: a loop that waits for another thread counts no turns
 _MOST_COMPARED = 1 << 14  # elements, about, of an array whose values are compared
-_CURES_S = 5.0  # for blocks that run again with barriers more, each of which takes milliseconds
+_MOST_COMPARED_BYTES = 16 << 20  # of the arrays whose values the trials of cures compare
+_CURES_S = 5.0  # for blocks that run again with a cure, each of which takes milliseconds
 _TRIAL_S = 2.0  # for blocks that run again with larger arrays
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
 _ALL_WARPS = 2**32 - 1  # all_warps in machine/traffic.h
@@ -200,7 +202,7 @@ def launch(
             machine().halo_forget_before()
         if not report.findings and (remarks or whole):
             report = replace(report, remarks=(*remarks, *coverage.remarks(kernel, whole)))
-    report = replace(report, findings=cures.as_tried(one_a_cause(report.findings), causes))
+    report = replace(report, findings=one_a_cause(cures.as_tried(report.findings, causes)))
     if "initialisation" in observe:
         report = replace(report, findings=with_warnings(report.findings, warned(kernel)))
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
@@ -588,10 +590,14 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> _Rehears
     careful = one.kernel.rehearsal if "initialisation" in observe else None
     if careful is None or one.writable_bytes() > _MOST_SAVED:
         return None
-    from_memory = overflows.comes_from_memory(careful.compiled.ptx)
-    blocks = rehearsal.blocks_to_rehearse(one.grid, one.block, from_memory)
+    blocks = _blocks_to_rehearse(one, careful)
     found = _run_carefully(one, careful, observe, deadline, blocks, _REHEARSAL_TURNS)
     return _without_equal_stores(one, careful, observe, deadline, blocks, _REHEARSAL_TURNS, found)
+
+
+def _blocks_to_rehearse(one: _Launch, careful: Kernel) -> np.ndarray:
+    from_memory = overflows.comes_from_memory(careful.compiled.ptx)
+    return rehearsal.blocks_to_rehearse(one.grid, one.block, from_memory)
 
 
 def _without_equal_stores(
@@ -654,19 +660,45 @@ def _tried_cures(
     if rehearsed is None or careful is None:
         return {}
     first, deadline = rehearsed.report, time.monotonic() + _CURES_S
+    rehearsed_blocks = _blocks_to_rehearse(one, careful)
+    has_values = one.writable_bytes() <= _MOST_COMPARED_BYTES
 
-    def run(changed: Kernel, block: Extents) -> tuple[Finding, ...] | None:
-        blocks = np.unique(np.array([_linear(block, one.grid), one.blocks - 1], np.uint64))
-        again = _run_carefully(one, changed, observe, deadline, blocks, _REHEARSAL_TURNS)
+    def run(changed: Kernel, block: Extents | None, is_reversed: bool) -> cures.Outcome:
+        blocks = rehearsed_blocks
+        if block is not None:
+            blocks = np.unique(np.array([_linear(block, one.grid), one.blocks - 1], np.uint64))
+        blocks = np.ascontiguousarray(blocks[::-1]) if is_reversed else blocks
+        again = _run_carefully(
+            one, changed, observe, deadline, blocks, _REHEARSAL_TURNS, undo=_ON_REQUEST
+        )
+        values = _values_of(one) if has_values and again and again.report.completed else None
+        machine().halo_exchange()
+        machine().halo_forget_before()
         if again is None:
-            return None
+            return cures.Outcome(None)
         report = again.report
         if report.fatal is not None:
-            return (*report.findings, report.fatal)
+            return cures.Outcome((*report.findings, report.fatal))
         # Of a run that was cut, the rest is not known, unless the first one was cut, too.
-        return report.findings if report.completed or not first.completed else None
+        is_known = report.completed or not first.completed
+        return cures.Outcome(report.findings if is_known else None, values)
 
     return cures.tried(careful, first.findings, run)
+
+
+def _values_of(one: _Launch) -> dict[str, np.ndarray]:
+    """Return what is in the arrays that the launch lets the kernel write to, by name."""
+    found = {}
+    for parameter in one.kernel.parameters:
+        place = memory.allocation(one.pointers.get(parameter.name, 0))
+        if parameter.is_const or place is None:
+            continue
+        start, nbytes = place
+        dtype = only_dtype(parameter.layout) or np.dtype(np.uint8)
+        values = np.empty(nbytes // dtype.itemsize, dtype)
+        memory.read(values, start, values.nbytes)
+        found[parameter.name] = values
+    return found
 
 
 def _run_carefully(
@@ -676,12 +708,13 @@ def _run_carefully(
     deadline: float,
     blocks: np.ndarray,
     turns: int,
+    undo: int = _AT_END,
 ) -> _Rehearsal | None:
     report = one.of(careful).run(
         [name for name in observe if name in (*CHECKS, "changes")],
         deadline,
         (),
-        undo=_AT_END,
+        undo=undo,
         block_count=len(blocks),
         blocks=blocks.ctypes.data,
         step_limit=turns,

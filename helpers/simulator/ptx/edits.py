@@ -1,0 +1,152 @@
+"""Edits of PTX that try a cure: waits and fences before lines of the source, accesses made atomic,
+and another order of the threads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from .functions import with_bodies
+from .syntax import TYPE_BYTES
+
+BARRIER, WARP_BARRIER, FENCE = "bar.sync 0;", "bar.warp.sync -1;", "membar.gl;"
+_FENCE_OF_BLOCK = re.compile(r"\b(membar\.cta|fence\.\w+\.cta);")
+_STORE = re.compile(r"\s*(?:@!?%p\d+\s+)?st\.(?!local|param)")
+_ACCESS = re.compile(
+    r"\s*(ld|st)(?:\.volatile|\.relaxed|\.gpu|\.sys|\.cta|\.weak)*((?:\.global|\.shared)?)"
+    r"\.([busf](?:32|64))\s+([^;{]*);\s*"
+)
+_PLACE = re.compile(r"\[[^]]*\]")
+_THREAD = re.compile(r"mov\.u32\s+(%\w+), %tid\.([xyz]);")
+# Instructions that tell the lanes of a warp apart.
+_BY_LANE = re.compile(
+    r"\b(shfl|vote|match|redux|activemask|ldmatrix|stmatrix|mma|wmma|wgmma|elect)\b|%laneid"
+)
+
+
+@dataclass(frozen=True)
+class Wait:
+    """An instruction before a line of the source.
+
+    is_at_start: only where the line's code begins, so that a loop's line has none at its turns;
+    is_at_store: between what the line loads and what it stores.
+    """
+
+    line: int
+    instruction: str = BARRIER
+    is_at_start: bool = False
+    is_at_store: bool = False
+
+
+def with_waits(code: str, file: str, waits: Collection[Wait]) -> str:
+    """Return PTX with an instruction wherever control comes to the code of a line, or as Wait
+    says.
+    """
+    numbers = _numbers_of(code, file)
+
+    def changed(name: str, body: str) -> str:
+        lines, last = [], 0
+        before = {one.line: one for one in waits if not one.is_at_store}
+        at_store = {one.line: one for one in waits if one.is_at_store}
+        for text in body.split("\n"):
+            if last in at_store and _STORE.match(text):
+                lines.append(at_store[last].instruction)
+            lines.append(text)
+            line = _line_of(text, numbers)
+            if line is None:
+                continue
+            if line != last and line in before:
+                lines.append(before[line].instruction)
+                if before[line].is_at_start:
+                    del before[line]
+            last = line or last
+        return "\n".join(lines)
+
+    return with_bodies(code, changed)
+
+
+def with_wide_fence(code: str, file: str, line: int) -> str:
+    """Return PTX in which the __threadfence_block() of a line is a __threadfence()."""
+    numbers = _numbers_of(code, file)
+    lines, last = [], 0
+    for text in code.split("\n"):
+        found = _line_of(text, numbers)
+        last = last if found is None else found
+        lines.append(_FENCE_OF_BLOCK.sub(FENCE, text) if last == line else text)
+    return "\n".join(lines)
+
+
+def with_wide_atomics(code: str, lines: Iterable[int]) -> str:
+    """Return PTX in which the atomics in these lines of it hold for all blocks."""
+    texts = code.split("\n")
+    for line in lines:
+        texts[line - 1] = texts[line - 1].replace(".cta.", ".gpu.")
+    return "\n".join(texts)
+
+
+def with_atomics(code: str, lines: Iterable[int], update: tuple[int, int] | None) -> str:
+    """Return PTX whose accesses in these lines of it are atomic; "" where one has no atomic form.
+
+    update: the lines of a load, and of a store that changes what it has loaded. The thread comes
+    back to the load until nobody has stored between the two.
+    """
+    texts = code.split("\n")
+    found = {line: _ACCESS.fullmatch(texts[line - 1]) for line in {*lines, *(update or ())}}
+    for line, access in found.items():
+        if access is None:
+            if not re.match(r"\s*(atom|red)\.", texts[line - 1]):
+                return ""
+            continue
+        root, space, kind, operands = access.groups()
+        bits, place = 8 * TYPE_BYTES[kind], _PLACE.search(operands)
+        if place is None:
+            return ""
+        value = operands.replace(place[0], "").strip(" ,")
+        label = f"$cure_{update[0]}:\n" if update and line == update[0] else ""
+        if root == "ld":
+            text = f"{label}atom{space}.or.b{bits} {value}, {place[0]}, 0;"
+        elif update and line == update[1] and (load := found[update[0]]) is not None:
+            old = load[4].partition(",")[0]
+            text = (
+                f"{{ .reg .b{bits} %cure; .reg .pred %again;\n"
+                f"atom{space}.cas.b{bits} %cure, {place[0]}, {old}, {value};\n"
+                f"setp.ne.b{bits} %again, %cure, {old};\n@%again bra $cure_{update[0]};\n}}"
+            )
+        else:
+            text = (
+                f"{{ .reg .b{bits} %cure;\n"
+                f"atom{space}.exch.b{bits} %cure, {place[0]}, {value};\n}}"
+            )
+        texts[line - 1] = text
+    return "\n".join(texts)
+
+
+def with_threads_reversed(code: str) -> str:
+    """Return PTX in which the last thread of a block does what the first one does, and so on: the
+    threads run in the opposite order. Where lanes are told apart, the PTX is as it was.
+    """
+    if _BY_LANE.search(code):
+        return code
+    return _THREAD.sub(
+        r"{ .reg .b32 %own; mov.u32 %own, %tid.\2; mov.u32 \1, %ntid.\2; "
+        r"sub.u32 \1, \1, %own; sub.u32 \1, \1, 1; }",
+        code,
+    )
+
+
+def _numbers_of(code: str, file: str) -> set[str]:
+    """Return the numbers by which `.loc` means a file."""
+    return {
+        line.split()[1] for line in code.splitlines() if line.lstrip().startswith(".file")
+        and f'"{file}"' in line
+    }  # fmt: skip
+
+
+def _line_of(text: str, numbers: Collection[str]) -> int | None:
+    """Return the line of a source that a `.loc` begins, None for any other text."""
+    words = text.split()
+    if words[:1] != [".loc"] or len(words) < 3 or words[1] not in numbers:
+        return None
+    return int(words[2].rstrip(","))
