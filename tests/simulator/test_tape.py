@@ -10,13 +10,13 @@ import random_variables
 
 from helpers import simulator
 from helpers.simulator.explain import (
-    Wait,
     NotRecorded,
     Place,
     Redirect,
     Replace,
     Schedule,
     Turn,
+    Wait,
 )
 from helpers.simulator.explain.formulas import Formula, Function, Scalar
 

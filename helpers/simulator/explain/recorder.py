@@ -20,7 +20,7 @@ from .arrays import Index, arrays_of
 from .changes import AddressOf, Change, Schedule, encoded
 from .recording import Wanted
 from .tape import Tape
-from .translation import Wait, NotRecorded, recorded
+from .translation import NotRecorded, Wait, recorded
 
 MOST_THREADS = 1 << 16  # of the blocks that are recorded
 

@@ -48,7 +48,7 @@ from .provenance import Load
 from .source_text import NoValue, Source
 from .steps import Access, Decision, Step
 from .tape import Tape
-from .translation import Wait, NotRecorded
+from .translation import NotRecorded, Wait
 
 MOST_RUNS = 160  # of one story
 MOST_SECONDS = 1.0  # of the processor, for these runs

@@ -382,8 +382,8 @@ class Cause(Row):
     UPDATED = """Several threads update {element}: each loads it, computes and stores it, and an
     update between another thread's load and store is lost. A barrier cannot help: use {atomic}, or
     {instead}.""", Need.ATOMIC
-    LAST_ONE_DECIDES = """Several threads store to {element}, and whichever comes last decides what is
-    left: neither a barrier nor an atomic function changes that, as was tried. Give each thread an
+    LAST_ONE_DECIDES = """Several threads store to {element}, and whichever comes last decides what
+    is left. Neither a barrier nor atomicExch() helps: both were tried. Give each thread an
     element of its own, or let a condition choose one thread.""", Need.ATOMIC
     CONTENDED = """Several threads access {element} at the same time, and a barrier cannot help: any
     of them may come last. Let an atomic function decide (atomicCAS for one that is first,
@@ -400,6 +400,9 @@ class Cause(Row):
     last."""
     NO_FENCE = """Another block may see {where} before the store of line {other_line}: a
     __threadfence() is missing between the two.""", Need.FENCE
+    PLAIN_SIGNAL = """Line {signal} tells other blocks by a plain store that the value is there, and
+    they may see it before the store of line {other_line}. Call __threadfence() between the two, and
+    let line {signal} store by atomicExch().""", Need.FENCE
     FENCE_OF_BLOCK = """The __threadfence_block() in line {fence} orders memory only for the threads
     of its block: between blocks it must be a __threadfence()."""
     FENCE_OF_BLOCK_AT_LOCK = """The __threadfence_block() in line {fence}, after the lock of

@@ -9,16 +9,18 @@ behind the race.) If none is so, the words say what was tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
 
+from ..compile.includes import without_comments
 from ..compile.toolchain import CompileFailed
 from ..findings.findings import Finding
 from ..findings.joins import fault_of
-from ..findings.race_facts import access_lines, update_lines
+from ..findings.race_facts import access_lines, has_atomic, update_lines
 from ..findings.words import Cause, Event, Need, Sentence
 from ..program.module import Kernel
 from ..ptx.edits import (
@@ -26,6 +28,7 @@ from ..ptx.edits import (
     FENCE,
     WARP_BARRIER,
     Wait,
+    with_atomic_stores,
     with_atomics,
     with_threads_reversed,
     with_waits,
@@ -38,8 +41,27 @@ _NEAR = 6  # lines before and after the accesses at which a wait is tried: a loo
 _MOST_RACES = 4
 _TOLERANCE = 1e-3  # of sums of floats in another order, by the largest value
 
-# By fault_of: the cause that is described, and what to say in its place.
-Cures = Mapping[tuple, tuple[Sentence, Sentence]]
+_ORDERS = re.compile(r"\b(atom|red|volatile|relaxed|acquire)\b")  # what a fence may belong to
+
+
+@dataclass(frozen=True)
+class Cures:
+    """What the trials of a launch's races have shown.
+
+    causes: by fault_of, the cause that is described, and what to say in its place; consequences:
+    the races that the cure of another one has ended, too.
+    """
+
+    causes: Mapping[tuple, tuple[Sentence, Sentence]] = field(default_factory=dict)
+    consequences: Collection[tuple] = ()
+
+    def applied(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Return findings with the causes that the trials have changed, without consequences."""
+        return tuple(
+            _as_tried(one, *self.causes.get(fault_of(one), (None, None)))
+            for one in findings
+            if fault_of(one) not in self.consequences
+        )
 
 
 @dataclass(frozen=True)
@@ -59,21 +81,20 @@ Run = Callable[[Kernel, Extents | None, bool], Outcome]
 
 
 def tried(kernel: Kernel, findings: Iterable[Finding], run: Run) -> Cures:
-    """Return the causes of races that the trials have changed, and what to say in their place.
+    """Try cures of races, first of those whose update is lost, because others may follow from it.
 
     kernel: the careful form, of whose run the findings are.
     """
     findings = tuple(findings)
     trials, causes = _Trials(kernel, findings, run), {}
-    for race in [one for one in findings if _may_be_tried(one)][:_MOST_RACES]:
+    races = [one for one in findings if _may_be_tried(one)]
+    races.sort(key=lambda one: (one.reason is not Cause.UPDATED, not trials.has_atomic(one)))
+    for race in races[:_MOST_RACES]:
+        if fault_of(race) in trials.consequences:
+            continue
         if (cause := trials.cause_of(race)) is not None and cause != race.causes[0]:
             causes[fault_of(race)] = race.causes[0], cause
-    return causes
-
-
-def as_tried(findings: Iterable[Finding], causes: Cures) -> tuple[Finding, ...]:
-    """Return findings with the causes that the trials have changed."""
-    return tuple(_as_tried(one, *causes.get(fault_of(one), (None, None))) for one in findings)
+    return Cures(causes, trials.consequences)
 
 
 def _as_tried(finding: Finding, cause: Sentence | None, better: Sentence | None) -> Finding:
@@ -94,6 +115,8 @@ class _Trials:
     def __init__(self, kernel: Kernel, findings: tuple[Finding, ...], run: Run):
         self._kernel, self._run = kernel, run
         self._known = {fault_of(one) for one in findings}
+        self.consequences: set[tuple] = set()
+        self._moved: set[str] = set()
         self._outcome = cache(self._outcome_with)
         self._ptx, self._file = kernel.compiled.ptx, kernel.compiled.file
 
@@ -102,18 +125,28 @@ class _Trials:
         nothing could be tried.
         """
         causes = self._between_blocks if race.event.row is Event.RACE_OF_BLOCKS else self._in_block
-        has_tried = False
+        answers: set[bool | None] = set()
         for cause, forms in causes(race):
             for ptx in dict.fromkeys(forms):
                 if ptx in ("", self._ptx):
                     continue
                 helps = self._helps(ptx, race)
-                if helps is None:
-                    return None
                 if helps:
+                    if cause.row.need in (Need.ATOMIC, Need.FENCE):
+                        self._note_consequences(ptx, race)
                     return cause
-                has_tried = True
-        return self._nothing_helps(race) if has_tried else None
+                answers.add(helps)
+        return self._nothing_helps(race) if answers == {False} else None
+
+    def has_atomic(self, race: Finding) -> bool:
+        """Return whether one of the accesses of a race is atomic."""
+        return has_atomic(self._kernel, race.accesses)
+
+    def _note_consequences(self, ptx: str, race: Finding) -> None:
+        """Note the races that a cure ends beside the race that it is for."""
+        left = {fault_of(one) for one in self._outcome(ptx, _block_of(race), False).findings or ()}
+        ended = (one for one in self._known - left if one[0] == "race" and one != fault_of(race))
+        self.consequences.update(ended)
 
     def _nothing_helps(self, race: Finding) -> Sentence:
         if race.event.row is Event.RACE_OF_BLOCKS:
@@ -139,28 +172,31 @@ class _Trials:
             yield self._contended(race), self._atomic_forms(race)
 
     def _between_blocks(self, race: Finding) -> Iterator[tuple[Sentence, Iterable[str]]]:
-        told = race.causes[0]
-        if race.reason is Cause.UPDATED:
-            yield told, self._atomic_forms(race)
+        told, is_update = race.causes[0], race.reason is Cause.UPDATED
         if race.reason is Cause.ATOMIC_OF_BLOCK:
-            yield told, (with_wide_atomics(self._ptx, access_lines(self._kernel, race.accesses)),)
-        if race.other_line is None:
-            return
-        lines = range(race.other_line + 1, race.other_line + 1 + 2 * _NEAR)
-        for line in (race.other_line, *lines):
-            wide = with_wide_fence(self._ptx, self._file, line)
-            yield Cause.FENCE_OF_BLOCK(fence=line), (wide,)
-        fences = {line: self._waiting((Wait(line, FENCE),)) for line in lines}
+            lines = {int(self._kernel.program.ptx_lines[pc]) for pc in race.accesses}
+            yield told, (with_wide_atomics(self._ptx, lines),)
+        if race.other_line is not None and _ORDERS.search(self._ptx):
+            yield from self._fences(race, race.other_line)
+        yield told if is_update else self._contended(race), self._atomic_forms(race)
+
+    def _fences(self, race: Finding, store: int) -> Iterator[tuple[Sentence, Iterable[str]]]:
+        """Yield the fences that may be missing behind the store in a line."""
+        lines = range(store + 1, store + 1 + 2 * _NEAR)
+        for line in (store, *lines):
+            yield Cause.FENCE_OF_BLOCK(fence=line), (with_wide_fence(self._ptx, self._file, line),)
         # The last line before which a fence helps tells other blocks that the value is there.
         for line in reversed(lines):
-            yield Cause.NO_FENCE(where=f"line {line}"), (fences[line],)
-        for line in range(race.other_line - 1, race.other_line - 1 - _NEAR, -1):
+            fenced = self._waiting((Wait(line, FENCE),))
+            yield Cause.NO_FENCE(where=f"line {line}"), (fenced,)
+            signal = with_atomic_stores(fenced, self._file, line)
+            yield Cause.PLAIN_SIGNAL(signal=line), (signal if fenced != self._ptx else "",)
+        for line in range(store - 1, store - 1 - _NEAR, -1):
             yield Cause.ANNOUNCED_EARLY(signal=line), (self._stored_before(race, line),)
-        if race.reason is not Cause.UPDATED:
-            yield self._contended(race), self._atomic_forms(race)
 
     def _contended(self, race: Finding) -> Sentence:
-        return Cause.CONTENDED(element=race.event.facts["element"])
+        cause = Cause.PARTLY_ATOMIC if self.has_atomic(race) else Cause.CONTENDED
+        return cause(element=race.event.facts["element"])
 
     # ---- edited copies ----
 
@@ -176,14 +212,16 @@ class _Trials:
         """Return PTX in which the store of the other block comes before an earlier line, with a
         fence between the two; "" if that line does not compile there.
         """
-        source = self._kernel.compiled.source.split("\n")
+        source = without_comments(self._kernel.compiled.source).split("\n")
         store = (race.other_line or 0) - 1
         if not 0 < line <= store < len(source):
             return ""
         signal = source[line - 1]
         source[line - 1] = f"{source[store]} __threadfence(); {signal}"
         source[store] = ""
-        return self._compiled("\n".join(source))
+        ptx = self._compiled("\n".join(source))
+        self._moved.add(ptx)
+        return ptx
 
     def _compiled(self, source: str) -> str:
         careful = self._kernel.module.compiled.careful
@@ -215,6 +253,8 @@ class _Trials:
         faults = {fault_of(one) for one in findings}
         new = {(kind, array) for kind, _, _, array, _ in faults - self._known}
         hidden = {("race", race.array), ("uninitialised", race.array)}
+        if ptx in self._moved:  # whose lines have other numbers
+            return not any(("race", race.array) == (kind, array) for kind, _, _, array, _ in faults)
         return fault_of(race) not in faults and new <= hidden
 
     def _outcome_with(self, ptx: str, block: Extents | None, is_reversed: bool) -> Outcome:

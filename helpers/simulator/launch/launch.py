@@ -202,7 +202,7 @@ def launch(
             machine().halo_forget_before()
         if not report.findings and (remarks or whole):
             report = replace(report, remarks=(*remarks, *coverage.remarks(kernel, whole)))
-    report = replace(report, findings=one_a_cause(cures.as_tried(report.findings, causes)))
+    report = replace(report, findings=one_a_cause(causes.applied(report.findings)))
     if "initialisation" in observe:
         report = replace(report, findings=with_warnings(report.findings, warned(kernel)))
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
@@ -658,7 +658,7 @@ def _tried_cures(
     """
     careful = one.kernel.rehearsal
     if rehearsed is None or careful is None:
-        return {}
+        return cures.Cures()
     first, deadline = rehearsed.report, time.monotonic() + _CURES_S
     rehearsed_blocks = _blocks_to_rehearse(one, careful)
     has_values = one.writable_bytes() <= _MOST_COMPARED_BYTES

@@ -123,6 +123,20 @@ def with_atomics(code: str, lines: Iterable[int], update: tuple[int, int] | None
     return "\n".join(texts)
 
 
+def with_atomic_stores(code: str, file: str, line: int) -> str:
+    """Return PTX in which the stores of a line of the source are atomic, as far as they have an
+    atomic form.
+    """
+    numbers = _numbers_of(code, file)
+    found, last = [], 0
+    for number, text in enumerate(code.split("\n"), 1):
+        begun = _line_of(text, numbers)
+        last = last if begun is None else begun
+        if last == line and _STORE.match(text):
+            found.append(number)
+    return with_atomics(code, found, None) or code
+
+
 def with_threads_reversed(code: str) -> str:
     """Return PTX in which the last thread of a block does what the first one does, and so on: the
     threads run in the opposite order. Where lanes are told apart, the PTX is as it was.
