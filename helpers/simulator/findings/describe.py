@@ -17,7 +17,6 @@ from .barriers import BarrierFindings
 from .endings import EndingFindings
 from .finding_facts import Description, Kind, Scene
 from .findings import Finding, finding_of_launch
-from .race_facts import setter_just_before
 from .words import Cause, Event, Phrase, Sentence
 
 _WARNINGS = (
@@ -102,7 +101,7 @@ class _Describer(BarrierFindings, EndingFindings):
             source_lines={n: self.source[n - 1].strip() for n in lines if n <= len(self.source)},
             missed_barriers=self.missed_between() if is_race else (),
             other_thread=self.thread_of_block(self.raw.other) if is_race else None,
-            accesses=(int(self.raw.here.pc), int(self.raw.other.pc)) if is_race else (),
+            accesses=(int(self.raw.here.pc), *([int(self.raw.other.pc)] if is_race else ())),
         )
 
     def described(self) -> tuple[str, Description]:
@@ -342,11 +341,6 @@ class _Describer(BarrierFindings, EndingFindings):
             event = self.access(Event.UNSET_CONSTANT, element=element)
             return self.at_element(event, Cause.UNSET_CONSTANT())
         if self.array.space == "shared":
-            setter = setter_just_before(self.kernel, int(self.raw.here.pc))
-            if setter is not None and self.raw.kind == Kind.UNINITIALISED:
-                self.other_line = setter
-                event = self.access(Event.UNSET_YET, what=element)
-                return self.at_element(event, Cause.SET_LATER(setter=setter))
             return self.at_element(self.access(Event.UNSET, what=element), Cause.SHARED_LEFTOVERS())
         event = self.access(Event.UNSET, what=self.part_of(element))
         if (missing := self.unwritten_bytes()) is not None:

@@ -73,23 +73,6 @@ def waits_plainly(kernel: Kernel, load: int) -> bool:
     return flow.waits_for(statement)
 
 
-def setter_just_before(kernel: Kernel, access: int) -> int | None:
-    """Return the line of a store to the array of an access, with no barrier between the two; None
-    if there is none.
-    """
-    found = _accesses(kernel, access)
-    if found is None:
-        return None
-    flow, (statement,) = found
-    module, places = kernel.module, flow.body.places
-    for store in flow.stores_just_before(statement):
-        place = places[flow.body.statements[store].place]
-        for file, line in ((place.file, place.line), *place.inlined):
-            if line and module.file_of(file) == module.compiled.file:
-                return line
-    return None
-
-
 def barriers_between(kernel: Kernel, race: RawFinding, missed: Iterable[int]) -> list[int]:
     """Return those of the barriers `missed`, which not all threads reach, that stand between the
     accesses of a race, with no other barrier: a barrier there for all threads would order them.

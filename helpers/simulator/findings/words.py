@@ -148,7 +148,6 @@ class Event(Row):
 
     # ---- values that nothing has set ----
     UNSET = "{who} {verb} {what}, which nothing has written"
-    UNSET_YET = "{who} {verb} {what}, which nothing has written yet"
     UNSET_PART = "{who} {verb} {what}, of which nothing has written the last {missing_bytes}"
     NEVER_SET = "{who} {verb} {element}, which no thread of the block ever sets"
     UNSET_CONSTANT = "{who} {verb} {element}, but nothing has set the __constant__ {array}"
@@ -344,8 +343,8 @@ class Cause(Row):
     width."""
     UNSET_CONSTANT = """Copy its values before the launch:
     memcpy_htod(module.get_global("{array}")[0], values)."""
-    SET_LATER = """Line {setter} sets it, but perhaps later and in another thread: a __syncthreads()
-    is missing between the two lines."""
+    SET_LATER = """Another thread sets it, but perhaps later: a __syncthreads() is missing before
+    the line."""
     NO_RETURN = """Every way through a function that has a value must end with a return: which case
     is left out?"""
     CALLER_GETS_LEFTOVERS = """Its caller gets leftovers: every way through the function needs a
@@ -364,6 +363,11 @@ class Cause(Row):
     NO_BARRIER_OF_WARP = """Both threads are of one warp, whose lanes need not run in step: a
     __syncwarp() {missing}, or a __syncthreads() if other warps use these
     bytes.""", Need.WARP_BARRIER
+    STEPS = """On a GPU either may come first, and one __syncthreads() is not enough. Let all
+    threads load, meet at a __syncthreads(), store, and meet again, at each step.""", Need.BARRIER
+    STEPS_OF_WARP = """Both threads are of one warp, whose lanes need not run in step, and one
+    __syncwarp() is not enough. Let all lanes load, call __syncwarp(), store, and call it again, at
+    each step.""", Need.WARP_BARRIER
     NO_WAIT_FOUND = """No single __syncthreads() was found that mends this, before line {line} or a
     line near it: the race stays, or threads miss the barrier. Keep out the threads that have
     nothing to do here; or let all threads load, meet, and then store; or store to another array."""

@@ -106,7 +106,13 @@ def _as_tried(finding: Finding, cause: Sentence | None, better: Sentence | None)
 
 def _may_be_tried(finding: Finding) -> bool:
     needs = (Need.BARRIER, Need.WARP_BARRIER, Need.ATOMIC, Need.LAUNCH)
-    return finding.kind == "race" and bool(finding.accesses) and finding.need in needs
+    return _is_unset(finding) or (finding.kind == "race" and finding.need in needs)
+
+
+def _is_unset(finding: Finding) -> bool:
+    """Return whether a finding is about shared memory that a thread perhaps sets later."""
+    is_of_shared = finding.kind == "uninitialised" and finding.reason is Cause.SHARED_LEFTOVERS
+    return is_of_shared and finding.event.row is not Event.NEVER_SET
 
 
 class _Trials:
@@ -124,9 +130,8 @@ class _Trials:
         """Return what to say of a race: the first cure that helps, or what was tried; None where
         nothing could be tried.
         """
-        causes = self._between_blocks if race.event.row is Event.RACE_OF_BLOCKS else self._in_block
         answers: set[bool | None] = set()
-        for cause, forms in causes(race):
+        for cause, forms in self._cures_of(race):
             for ptx in dict.fromkeys(forms):
                 if ptx in ("", self._ptx):
                     continue
@@ -149,16 +154,28 @@ class _Trials:
         self.consequences.update(ended)
 
     def _nothing_helps(self, race: Finding) -> Sentence:
+        if _is_unset(race):
+            return race.causes[0]
         if race.event.row is Event.RACE_OF_BLOCKS:
             return Cause.ANY_ORDER()
-        ends_race = any(
-            self._is_gone(ptx, race) for ptx in self._atomic_forms(race) if ptx
-        )
+        ends_race = any(self._is_gone(ptx, race) for ptx in self._atomic_forms(race) if ptx)
         if ends_race:
             return Cause.LAST_ONE_DECIDES(element=race.event.facts["element"])
         return Cause.NO_WAIT_FOUND()
 
     # ---- cures, the likeliest first ----
+
+    def _cures_of(self, race: Finding) -> Iterator[tuple[Sentence, Iterable[str]]]:
+        """Yield what to say of a fault, and the PTX that must help for that."""
+        if _is_unset(race):
+            lines = range(race.line, max(race.line - _NEAR, 0), -1)
+            at_start = (Wait(line, is_at_start=True) for line in lines)
+            waits = (*at_start, *(Wait(line) for line in lines))
+            yield Cause.SET_LATER(), (self._waiting((one,)) for one in waits)
+        elif race.event.row is Event.RACE_OF_BLOCKS:
+            yield from self._between_blocks(race)
+        else:
+            yield from self._in_block(race)
 
     def _in_block(self, race: Finding) -> Iterator[tuple[Sentence, Iterable[str]]]:
         told, is_update = race.causes[0], race.reason is Cause.UPDATED
@@ -166,8 +183,10 @@ class _Trials:
             yield told, self._atomic_forms(race)
         if race.need is Need.WARP_BARRIER:
             yield told, map(self._waiting, _waits_near(race, WARP_BARRIER))
+            yield Cause.STEPS_OF_WARP(), (self._in_steps(race, WARP_BARRIER),)
         of_block = told if race.need is Need.BARRIER else Cause.NO_BARRIER()
         yield of_block, map(self._waiting, _waits_near(race, BARRIER))
+        yield Cause.STEPS(), (self._in_steps(race, BARRIER),)
         if not is_update:
             yield self._contended(race), self._atomic_forms(race)
 
@@ -202,6 +221,18 @@ class _Trials:
 
     def _waiting(self, waits: tuple[Wait, ...]) -> str:
         return with_waits(self._ptx, self._file, waits)
+
+    def _in_steps(self, race: Finding, instruction: str) -> str:
+        """Return PTX with a wait before and after each store of an array's racing lines."""
+        races = (
+            lines
+            for kind, _, lines, array, _ in self._known
+            if kind == "race" and array == race.array
+        )
+        lines = {line for several in races for line in several if line}
+        at = (Wait(line, instruction, is_at_store=True) for line in lines)
+        behind = (Wait(line, instruction, is_behind_store=True) for line in lines)
+        return self._waiting((*at, *behind))
 
     def _atomic_forms(self, race: Finding) -> tuple[str, ...]:
         lines = access_lines(self._kernel, race.accesses)

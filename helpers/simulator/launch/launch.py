@@ -180,12 +180,12 @@ def launch(
     remarks = extremes.remarks(kernel, packed) if is_whole else ()
     with door, coverage.watched(whole):
         rehearsed = _rehearse(one, observe, start + _REHEARSAL_SHARE * seconds)
-        if rehearsed is not None and rehearsed.report.fatal is not None:
-            print(rehearsed.report.printed, end="", flush=True)
-            raise _fault(one, rehearsed.report)
         began = time.monotonic()
         causes = _tried_cures(one, observe, rehearsed)
         deadline += time.monotonic() - began
+        if rehearsed is not None and rehearsed.report.fatal is not None:
+            print(rehearsed.report.printed, end="", flush=True)
+            raise _fault(one, rehearsed.report, causes)
         most = _workers(kernel, grid, block, observe, sample_every)
         workers = most if workers is None else min(workers, max(most, 1))
         more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
@@ -209,7 +209,7 @@ def launch(
         print(report.printed, end="", flush=True)
     if report.fatal is not None:
         with door:
-            raise _fault(one, report)
+            raise _fault(one, report, causes)
     return report
 
 
@@ -247,7 +247,7 @@ def run_recorded(
     )
 
 
-def _fault(one: _Launch, report: LaunchReport) -> LaunchFault:
+def _fault(one: _Launch, report: LaunchReport, causes: cures.Cures) -> LaunchFault:
     """Return the exception for a launch that a finding has stopped. An access by an index or a
     pointer that nothing has set, or that a race has spoilt, is a consequence: the finding about
     that value stops the launch.
@@ -260,7 +260,7 @@ def _fault(one: _Launch, report: LaunchReport) -> LaunchFault:
     kept = (
         f for f in report.findings if not (is_told and f.kind == "race" and f.array == fatal.array)
     )
-    report = replace(report, findings=one_a_cause(kept))
+    report = replace(report, findings=one_a_cause(causes.applied(kept)))
     warnings = warned(kernel)
     causes = [f for f in report.findings if f != fatal] + list(warnings)
     is_own = fatal.file == Path(kernel.compiled.file).name

@@ -31,13 +31,14 @@ class Wait:
     """An instruction before a line of the source.
 
     is_at_start: only where the line's code begins, so that a loop's line has none at its turns;
-    is_at_store: between what the line loads and what it stores.
+    is_at_store: between what the line loads and what it stores; is_behind_store: after each store.
     """
 
     line: int
     instruction: str = BARRIER
     is_at_start: bool = False
     is_at_store: bool = False
+    is_behind_store: bool = False
 
 
 def with_waits(code: str, file: str, waits: Collection[Wait]) -> str:
@@ -48,12 +49,17 @@ def with_waits(code: str, file: str, waits: Collection[Wait]) -> str:
 
     def changed(name: str, body: str) -> str:
         lines, last = [], 0
-        before = {one.line: one for one in waits if not one.is_at_store}
         at_store = {one.line: one for one in waits if one.is_at_store}
+        behind = {one.line: one for one in waits if one.is_behind_store}
+        others = (one for one in waits if not one.is_at_store and not one.is_behind_store)
+        before = {one.line: one for one in others}
         for text in body.split("\n"):
-            if last in at_store and _STORE.match(text):
+            is_store = _STORE.match(text)
+            if last in at_store and is_store:
                 lines.append(at_store[last].instruction)
             lines.append(text)
+            if last in behind and is_store:
+                lines.append(behind[last].instruction)
             line = _line_of(text, numbers)
             if line is None:
                 continue

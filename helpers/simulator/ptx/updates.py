@@ -171,18 +171,6 @@ class Dataflow:
         base = self.body.statements[statement].operands[0] if is_check else self._base(statement)
         return self._slice([base] if isinstance(base, int) else [])
 
-    def stores_just_before(self, statement: int) -> list[int]:
-        """Return the stores to the array of an access that stand before it, behind the last barrier
-        before it.
-        """
-        root, found = self.root_of(statement), []
-        for k in range(statement - 1, -1, -1):
-            if self._is(k, "bar", "barrier"):
-                break
-            if self._is(k, "st") and root is not None and self.root_of(k) == root:
-                found.append(k)
-        return found
-
     def barriers_between(
         self, first: int, second: int, missed: Collection[int]
     ) -> frozenset[int]:
