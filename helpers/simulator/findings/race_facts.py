@@ -40,15 +40,31 @@ def has_atomic(kernel: Kernel, pcs: Collection[int]) -> bool:
     return any(kernel.operation_at(pc).startswith(("atom", "red")) for pc in pcs)
 
 
-def update_lines(kernel: Kernel, pcs: Sequence[int]) -> tuple[int, int] | None:
-    """Return the lines of the PTX of the load and the store by which an update of one element that
-    two instructions belong to is made; None if they belong to none.
+def update_lines(kernel: Kernel, pcs: Sequence[int]) -> dict[int, int]:
+    """Return the lines of the PTX that load and store in the updates of an array, by those of the
+    stores; none if some instructions belong to no update.
     """
     update, flow = update_of(kernel, pcs[0], pcs[-1]), _flow(kernel, pcs[0])
     if update is None or flow is None:
-        return None
-    loads = [one for one in update.loads if one < update.store]
-    return (flow.body.lines[max(loads)], flow.body.lines[update.store]) if loads else None
+        return {}
+    lines = flow.body.lines
+    found = {update, *flow.updates_of(flow.root_of(update.store))}
+    return {lines[one.store]: lines[one.last_load] for one in found if one.last_load is not None}
+
+
+def lines_of_arrays(kernel: Kernel, pc: int, line: int) -> tuple[int, ...]:
+    """Return the lines of the PTX that access the arrays to which a line of the source stores, in
+    the function of an instruction.
+    """
+    flow = _flow(kernel, pc)
+    if flow is None:
+        return ()
+    body = flow.body
+    places = (body.places[one.place].line for one in body.statements)
+    of_line = {k for k, at in enumerate(places) if at == line}
+    roots = {flow.root_of(k) for k in flow.plain_accesses("st") if k in of_line} - {None}
+    accesses = (k for k in flow.plain_accesses("ld", "st") if flow.root_of(k) in roots)
+    return tuple(body.lines[k] for k in accesses)
 
 
 def index_arrays(kernel: Kernel, access: int) -> set[object]:

@@ -405,8 +405,8 @@ class Cause(Row):
     NO_FENCE = """Another block may see {where} before the store of line {other_line}: a
     __threadfence() is missing between the two.""", Need.FENCE
     PLAIN_SIGNAL = """Line {signal} tells other blocks by a plain store that the value is there, and
-    they may see it before the store of line {other_line}. Call __threadfence() between the two, and
-    let line {signal} store by atomicExch().""", Need.FENCE
+    they may see it before the store of line {other_line}. Store and read it by atomic functions,
+    with a __threadfence() before the store.""", Need.FENCE
     FENCE_OF_BLOCK = """The __threadfence_block() in line {fence} orders memory only for the threads
     of its block: between blocks it must be a __threadfence()."""
     FENCE_OF_BLOCK_AT_LOCK = """The __threadfence_block() in line {fence}, after the lock of

@@ -20,7 +20,7 @@ from ..compile.includes import without_comments
 from ..compile.toolchain import CompileFailed
 from ..findings.findings import Finding
 from ..findings.joins import fault_of
-from ..findings.race_facts import access_lines, has_atomic, update_lines
+from ..findings.race_facts import access_lines, has_atomic, lines_of_arrays, update_lines
 from ..findings.words import Cause, Event, Need, Sentence
 from ..program.module import Kernel
 from ..ptx.edits import (
@@ -28,7 +28,6 @@ from ..ptx.edits import (
     FENCE,
     WARP_BARRIER,
     Wait,
-    with_atomic_stores,
     with_atomics,
     with_threads_reversed,
     with_waits,
@@ -40,8 +39,8 @@ from .launch_limits import Extents
 _NEAR = 6  # lines before and after the accesses at which a wait is tried: a loop may begin there
 _MOST_RACES = 4
 _TOLERANCE = 1e-3  # of sums of floats in another order, by the largest value
-
-_ORDERS = re.compile(r"\b(atom|red|volatile|relaxed|acquire)\b")  # what a fence may belong to
+# What a fence may belong to.
+_ORDERS = re.compile(r"\b(atom|red|volatile|relaxed|acquire|membar|fence)\b")
 
 
 @dataclass(frozen=True)
@@ -67,12 +66,13 @@ class Cures:
 @dataclass(frozen=True)
 class Outcome:
     """What blocks of a launch did. findings: None if they are not known; values: what they left in
-    each array that they may write, by name, as numbers if its elements are numbers; None if they
-    did not come to their end.
+    each array that they may write, by name, as numbers if its elements are numbers, None if that is
+    not known; is_whole: they came to their end.
     """
 
     findings: tuple[Finding, ...] | None
     values: Mapping[str, np.ndarray] | None = None
+    is_whole: bool = False
 
 
 # Runs a block with a form of the kernel, and perhaps more, or all blocks of the rehearsal if it is
@@ -135,7 +135,7 @@ class _Trials:
             for ptx in dict.fromkeys(forms):
                 if ptx in ("", self._ptx):
                     continue
-                helps = self._helps(ptx, race)
+                helps = self._helps(ptx, race, cause.row.need)
                 if helps:
                     if cause.row.need in (Need.ATOMIC, Need.FENCE):
                         self._note_consequences(ptx, race)
@@ -208,8 +208,11 @@ class _Trials:
         for line in reversed(lines):
             fenced = self._waiting((Wait(line, FENCE),))
             yield Cause.NO_FENCE(where=f"line {line}"), (fenced,)
-            signal = with_atomic_stores(fenced, self._file, line)
-            yield Cause.PLAIN_SIGNAL(signal=line), (signal if fenced != self._ptx else "",)
+            if fenced != self._ptx:
+                flags = lines_of_arrays(self._kernel, race.accesses[1], line)
+                atomic = with_atomics(self._ptx, flags, {})
+                with_fence = with_waits(atomic, self._file, (Wait(line, FENCE),))
+                yield Cause.PLAIN_SIGNAL(signal=line), (atomic, with_fence)
         for line in range(store - 1, store - 1 - _NEAR, -1):
             yield Cause.ANNOUNCED_EARLY(signal=line), (self._stored_before(race, line),)
 
@@ -236,8 +239,8 @@ class _Trials:
 
     def _atomic_forms(self, race: Finding) -> tuple[str, ...]:
         lines = access_lines(self._kernel, race.accesses)
-        update = update_lines(self._kernel, race.accesses)
-        return (with_atomics(self._ptx, lines, update),) if lines else ()
+        updates = update_lines(self._kernel, race.accesses)
+        return (with_atomics(self._ptx, lines, updates),) if lines else ()
 
     def _stored_before(self, race: Finding, line: int) -> str:
         """Return PTX in which the store of the other block comes before an earlier line, with a
@@ -265,16 +268,23 @@ class _Trials:
 
     # ---- trials ----
 
-    def _helps(self, ptx: str, race: Finding) -> bool | None:
+    def _helps(self, ptx: str, race: Finding, need: Need | None) -> bool | None:
         """Return whether a form of the kernel has no race there, no fault that is new, and values
         that do not depend on the order of its threads; None if that is not known.
+
+        An atomic function orders nothing, so that it is no cure where a thread waits for another
+        one, and comes to no end in another order.
         """
         is_gone = self._is_gone(ptx, race)
         if not is_gone:
             return is_gone
-        values = self._outcome(ptx, _block_of(race), False).values
-        others = self._outcome(with_threads_reversed(ptx), _block_of(race), True).values
-        return values is None or others is None or _are_alike(values, others)
+        one = self._outcome(ptx, _block_of(race), False)
+        other = self._outcome(with_threads_reversed(ptx), _block_of(race), True)
+        if not other.is_whole and need is Need.ATOMIC:
+            return False
+        if one.values is None or other.values is None:
+            return True
+        return _are_alike(one.values, other.values)
 
     def _is_gone(self, ptx: str, race: Finding) -> bool | None:
         """Return whether a form of the kernel has no race there, and no fault that is new."""

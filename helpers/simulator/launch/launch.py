@@ -83,8 +83,10 @@ _NEVER, _AT_END, _ON_REQUEST = 0, 1, 2  # Undo in machine/machine.h
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _REHEARSAL_SHARE = 0.25  # of the time limit: a loop that waits for another thread counts no turns
 _MOST_COMPARED = 1 << 14  # elements, about, of an array whose values are compared
-_MOST_COMPARED_BYTES = 16 << 20  # of the arrays whose values the trials of cures compare
-_CURES_S = 5.0  # for blocks that run again with a cure, each of which takes milliseconds
+_MOST_COMPARED_BYTES = 4 << 20  # of the arrays whose values the trials of cures compare
+# For blocks that run again with a cure, each of which takes milliseconds: processor time, and time
+# on a busy computer.
+_CURES_S, _CURES_WALL_S = 5.0, 30.0
 _TRIAL_S = 2.0  # for blocks that run again with larger arrays
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
 _ALL_WARPS = 2**32 - 1  # all_warps in machine/traffic.h
@@ -262,18 +264,18 @@ def _fault(one: _Launch, report: LaunchReport, causes: cures.Cures) -> LaunchFau
     )
     report = replace(report, findings=one_a_cause(causes.applied(kept)))
     warnings = warned(kernel)
-    causes = [f for f in report.findings if f != fatal] + list(warnings)
+    others = [f for f in report.findings if f != fatal] + list(warnings)
     is_own = fatal.file == Path(kernel.compiled.file).name
     source = kernel.compiled.source.splitlines() if is_own else []
-    cause = origin_of(fatal, causes, source)
+    cause = origin_of(fatal, others, source)
     if cause is None:
         told = with_byte_count(fatal, kernel, one.packed, one.fault_of)
         findings = tuple(told if f == fatal else f for f in report.findings)
         return LaunchFault(told, replace(report, findings=findings, fatal=told))
     cause = replace(cause, severity="error")
     place = cause.kind, cause.file, cause.line
-    others = (f for f in report.findings if f != fatal and (f.kind, f.file, f.line) != place)
-    report = replace(report, findings=(cause, *others), fatal=cause)
+    kept = (f for f in report.findings if f != fatal and (f.kind, f.file, f.line) != place)
+    report = replace(report, findings=(cause, *kept), fatal=cause)
     return LaunchFault(cause, report)
 
 
@@ -659,11 +661,14 @@ def _tried_cures(
     careful = one.kernel.rehearsal
     if rehearsed is None or careful is None:
         return cures.Cures()
-    first, deadline = rehearsed.report, time.monotonic() + _CURES_S
+    first, deadline = rehearsed.report, time.monotonic() + _CURES_WALL_S
+    began = time.process_time()
     rehearsed_blocks = _blocks_to_rehearse(one, careful)
     has_values = one.writable_bytes() <= _MOST_COMPARED_BYTES
 
     def run(changed: Kernel, block: Extents | None, is_reversed: bool) -> cures.Outcome:
+        if time.process_time() - began > _CURES_S:
+            return cures.Outcome(None)
         blocks = rehearsed_blocks
         if block is not None:
             blocks = np.unique(np.array([_linear(block, one.grid), one.blocks - 1], np.uint64))
@@ -671,7 +676,8 @@ def _tried_cures(
         again = _run_carefully(
             one, changed, observe, deadline, blocks, _REHEARSAL_TURNS, undo=_ON_REQUEST
         )
-        values = _values_of(one) if has_values and again and again.report.completed else None
+        is_whole = again is not None and again.report.completed
+        values = _values_of(one) if has_values and is_whole else None
         machine().halo_exchange()
         machine().halo_forget_before()
         if again is None:
@@ -681,7 +687,7 @@ def _tried_cures(
             return cures.Outcome((*report.findings, report.fatal))
         # Of a run that was cut, the rest is not known, unless the first one was cut, too.
         is_known = report.completed or not first.completed
-        return cures.Outcome(report.findings if is_known else None, values)
+        return cures.Outcome(report.findings if is_known else None, values, is_whole)
 
     return cures.tried(careful, first.findings, run)
 

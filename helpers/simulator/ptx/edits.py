@@ -5,7 +5,7 @@ and another order of the threads.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from .functions import with_bodies
@@ -92,55 +92,38 @@ def with_wide_atomics(code: str, lines: Iterable[int]) -> str:
     return "\n".join(texts)
 
 
-def with_atomics(code: str, lines: Iterable[int], update: tuple[int, int] | None) -> str:
+def with_atomics(code: str, lines: Iterable[int], updates: Mapping[int, int]) -> str:
     """Return PTX whose accesses in these lines of it are atomic; "" where one has no atomic form.
 
-    update: the lines of a load, and of a store that changes what it has loaded. The thread comes
-    back to the load until nobody has stored between the two.
+    updates: the lines of stores that change what a line loads, with those of the loads. The thread
+    comes back to the load until nobody has stored between the two.
     """
     texts = code.split("\n")
-    found = {line: _ACCESS.fullmatch(texts[line - 1]) for line in {*lines, *(update or ())}}
+    found = {
+        line: _ACCESS.fullmatch(texts[line - 1]) for line in {*lines, *updates, *updates.values()}
+    }
     for line, access in found.items():
-        if access is None:
-            if not re.match(r"\s*(atom|red)\.", texts[line - 1]):
-                return ""
-            continue
-        root, space, kind, operands = access.groups()
-        bits, place = 8 * TYPE_BYTES[kind], _PLACE.search(operands)
-        if place is None:
+        if access is None or (place := _PLACE.search(access[4])) is None:
             return ""
-        value = operands.replace(place[0], "").strip(" ,")
-        label = f"$cure_{update[0]}:\n" if update and line == update[0] else ""
+        root, space, kind, operands = access.groups()
+        bits, value = 8 * TYPE_BYTES[kind], operands.replace(place[0], "").strip(" ,")
+        load = found.get(updates.get(line, 0))
         if root == "ld":
+            label = f"$cure_{line}:\n" if line in updates.values() else ""
             text = f"{label}atom{space}.or.b{bits} {value}, {place[0]}, 0;"
-        elif update and line == update[1] and (load := found[update[0]]) is not None:
+        elif load is not None:
             old = load[4].partition(",")[0]
             text = (
                 f"{{ .reg .b{bits} %cure; .reg .pred %again;\n"
                 f"atom{space}.cas.b{bits} %cure, {place[0]}, {old}, {value};\n"
-                f"setp.ne.b{bits} %again, %cure, {old};\n@%again bra $cure_{update[0]};\n}}"
+                f"setp.ne.b{bits} %again, %cure, {old};\n@%again bra $cure_{updates[line]};\n}}"
             )
         else:
             text = (
-                f"{{ .reg .b{bits} %cure;\n"
-                f"atom{space}.exch.b{bits} %cure, {place[0]}, {value};\n}}"
+                f"{{ .reg .b{bits} %cure;\natom{space}.exch.b{bits} %cure, {place[0]}, {value};\n}}"
             )
         texts[line - 1] = text
     return "\n".join(texts)
-
-
-def with_atomic_stores(code: str, file: str, line: int) -> str:
-    """Return PTX in which the stores of a line of the source are atomic, as far as they have an
-    atomic form.
-    """
-    numbers = _numbers_of(code, file)
-    found, last = [], 0
-    for number, text in enumerate(code.split("\n"), 1):
-        begun = _line_of(text, numbers)
-        last = last if begun is None else begun
-        if last == line and _STORE.match(text):
-            found.append(number)
-    return with_atomics(code, found, None) or code
 
 
 def with_threads_reversed(code: str) -> str:

@@ -49,6 +49,11 @@ class Update:
     store: int
     function: str
 
+    @property
+    def last_load(self) -> int | None:
+        """The last load before the store, from which the update can be made anew."""
+        return max((one for one in self.loads if one < self.store), default=None)
+
 
 class Dataflow:
     """Where the values of a function's registers come from. Statements are given by their numbers.
@@ -76,6 +81,15 @@ class Dataflow:
             if found is not None and {first, second} <= {*found.loads, found.store}:
                 return found
         return None
+
+    def updates_of(self, root: Root) -> list[Update]:
+        """Return the updates of an array's elements."""
+        stores = [k for k in self._all("st") if root is not None and self.root_of(k) == root]
+        return [found for k in stores if (found := self._update_by(k)) is not None]
+
+    def plain_accesses(self, *roots: str) -> list[int]:
+        """Return the loads or stores of memory that threads share, by the names "ld" and "st"."""
+        return [k for k in self._all(*roots) if not isinstance(self._base(k), Variable)]
 
     @cached_property
     def _operations(self) -> list[str]:
