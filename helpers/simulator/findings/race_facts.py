@@ -40,6 +40,11 @@ def has_atomic(kernel: Kernel, pcs: Collection[int]) -> bool:
     return any(kernel.operation_at(pc).startswith(("atom", "red")) for pc in pcs)
 
 
+def is_between_stores(kernel: Kernel, pcs: Collection[int]) -> bool:
+    """Return whether all of some instructions store."""
+    return all(kernel.operation_at(pc).startswith("st") for pc in pcs)
+
+
 def update_lines(kernel: Kernel, pcs: Sequence[int]) -> dict[int, int]:
     """Return the lines of the PTX that load and store in the updates of an array, by those of the
     stores; none if some instructions belong to no update.

@@ -389,9 +389,6 @@ class Cause(Row):
     LAST_ONE_DECIDES = """Several threads store to {element}, and whichever comes last decides what
     is left. Neither a barrier nor atomicExch() helps: both were tried. Give each thread an
     element of its own, or let a condition choose one thread.""", Need.ATOMIC
-    CONTENDED = """Several threads access {element} at the same time, and a barrier cannot help: any
-    of them may come last. Let an atomic function decide (atomicCAS for one that is first,
-    atomicExch, atomicMax ...), or give each thread an element of its own.""", Need.ATOMIC
     PARTLY_ATOMIC = """Several threads access {element} at the same time, and a barrier cannot help:
     some of them use an atomic function there and some do not. Take the value that the atomic
     function returns, or access the element by atomic functions alone.""", Need.ATOMIC

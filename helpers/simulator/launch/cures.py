@@ -20,7 +20,13 @@ from ..compile.includes import without_comments
 from ..compile.toolchain import CompileFailed
 from ..findings.findings import Finding
 from ..findings.joins import fault_of
-from ..findings.race_facts import access_lines, has_atomic, lines_of_arrays, update_lines
+from ..findings.race_facts import (
+    access_lines,
+    has_atomic,
+    is_between_stores,
+    lines_of_arrays,
+    update_lines,
+)
 from ..findings.words import Cause, Event, Need, Sentence
 from ..program.module import Kernel
 from ..ptx.edits import (
@@ -158,9 +164,12 @@ class _Trials:
             return race.causes[0]
         if race.event.row is Event.RACE_OF_BLOCKS:
             return Cause.ANY_ORDER()
-        ends_race = any(self._is_gone(ptx, race) for ptx in self._atomic_forms(race) if ptx)
-        if ends_race:
-            return Cause.LAST_ONE_DECIDES(element=race.event.facts["element"])
+        element = race.event.facts["element"]
+        if any(self._is_gone(ptx, race) for ptx in self._atomic_forms(race) if ptx):
+            if self.has_atomic(race):
+                return Cause.PARTLY_ATOMIC(element=element)
+            if is_between_stores(self._kernel, race.accesses):
+                return Cause.LAST_ONE_DECIDES(element=element)
         return Cause.NO_WAIT_FOUND()
 
     # ---- cures, the likeliest first ----
@@ -178,8 +187,8 @@ class _Trials:
             yield from self._in_block(race)
 
     def _in_block(self, race: Finding) -> Iterator[tuple[Sentence, Iterable[str]]]:
-        told, is_update = race.causes[0], race.reason is Cause.UPDATED
-        if is_update:
+        told = race.causes[0]
+        if race.reason is Cause.UPDATED:
             yield told, self._atomic_forms(race)
         if race.need is Need.WARP_BARRIER:
             yield told, map(self._waiting, _waits_near(race, WARP_BARRIER))
@@ -187,17 +196,16 @@ class _Trials:
         of_block = told if race.need is Need.BARRIER else Cause.NO_BARRIER()
         yield of_block, map(self._waiting, _waits_near(race, BARRIER))
         yield Cause.STEPS(), (self._in_steps(race, BARRIER),)
-        if not is_update:
-            yield self._contended(race), self._atomic_forms(race)
 
     def _between_blocks(self, race: Finding) -> Iterator[tuple[Sentence, Iterable[str]]]:
-        told, is_update = race.causes[0], race.reason is Cause.UPDATED
+        told = race.causes[0]
         if race.reason is Cause.ATOMIC_OF_BLOCK:
             lines = {int(self._kernel.program.ptx_lines[pc]) for pc in race.accesses}
             yield told, (with_wide_atomics(self._ptx, lines),)
         if race.other_line is not None and _ORDERS.search(self._ptx):
             yield from self._fences(race, race.other_line)
-        yield told if is_update else self._contended(race), self._atomic_forms(race)
+        if race.reason is Cause.UPDATED:
+            yield told, self._atomic_forms(race)
 
     def _fences(self, race: Finding, store: int) -> Iterator[tuple[Sentence, Iterable[str]]]:
         """Yield the fences that may be missing behind the store in a line."""
@@ -215,10 +223,6 @@ class _Trials:
                 yield Cause.PLAIN_SIGNAL(signal=line), (atomic, with_fence)
         for line in range(store - 1, store - 1 - _NEAR, -1):
             yield Cause.ANNOUNCED_EARLY(signal=line), (self._stored_before(race, line),)
-
-    def _contended(self, race: Finding) -> Sentence:
-        cause = Cause.PARTLY_ATOMIC if self.has_atomic(race) else Cause.CONTENDED
-        return cause(element=race.event.facts["element"])
 
     # ---- edited copies ----
 
