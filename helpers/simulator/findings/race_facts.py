@@ -1,6 +1,4 @@
-"""What the code says of a race: whether it is an update, which fence is missing, and what follows
-from another race.
-"""
+"""What the code says of a race: whether it is an update, and which instructions access an array."""
 
 from __future__ import annotations
 

@@ -386,6 +386,9 @@ class Cause(Row):
     UPDATED = """Several threads update {element}: each loads it, computes and stores it, and an
     update between another thread's load and store is lost. A barrier cannot help: use {atomic}, or
     {instead}.""", Need.ATOMIC
+    LOST_UPDATE = """Several threads update {element}: each loads it, computes and stores it, and an
+    update between another thread's load and store is lost. Neither a barrier nor {atomic} helps
+    here, as was tried: {instead}.""", Need.ATOMIC
     LAST_ONE_DECIDES = """Several threads store to {element}, and whichever comes last decides what
     is left. Neither a barrier nor atomicExch() helps: both were tried. Give each thread an
     element of its own, or let a condition choose one thread.""", Need.ATOMIC

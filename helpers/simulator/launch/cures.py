@@ -162,6 +162,8 @@ class _Trials:
     def _nothing_helps(self, race: Finding) -> Sentence:
         if _is_unset(race):
             return race.causes[0]
+        if race.reason is Cause.UPDATED:
+            return Cause.LOST_UPDATE(**race.causes[0].facts)
         if race.event.row is Event.RACE_OF_BLOCKS:
             return Cause.ANY_ORDER()
         element = race.event.facts["element"]
@@ -188,8 +190,9 @@ class _Trials:
 
     def _in_block(self, race: Finding) -> Iterator[tuple[Sentence, Iterable[str]]]:
         told = race.causes[0]
-        if race.reason is Cause.UPDATED:
+        if race.reason is Cause.UPDATED:  # a barrier between load and store would lose it, too
             yield told, self._atomic_forms(race)
+            return
         if race.need is Need.WARP_BARRIER:
             yield told, map(self._waiting, _waits_near(race, WARP_BARRIER))
             yield Cause.STEPS_OF_WARP(), (self._in_steps(race, WARP_BARRIER),)
@@ -292,7 +295,10 @@ class _Trials:
 
     def _is_gone(self, ptx: str, race: Finding) -> bool | None:
         """Return whether a form of the kernel has no race there, and no fault that is new."""
-        findings = self._outcome(ptx, _block_of(race), False).findings
+        try:
+            findings = self._outcome(ptx, _block_of(race), False).findings
+        except CompileFailed:
+            return False
         if findings is None:
             return None
         faults = {fault_of(one) for one in findings}
@@ -304,10 +310,7 @@ class _Trials:
 
     def _outcome_with(self, ptx: str, block: Extents | None, is_reversed: bool) -> Outcome:
         compiled = replace(self._kernel.compiled, ptx=ptx)
-        try:
-            return self._run(replace(self._kernel, compiled=compiled), block, is_reversed)
-        except CompileFailed:
-            return Outcome(None)
+        return self._run(replace(self._kernel, compiled=compiled), block, is_reversed)
 
 
 def _block_of(race: Finding) -> Extents | None:

@@ -5,8 +5,8 @@ limit can stop it.
 
 The simulator models results, every memory access, barriers within a block, warp operations,
 atomics, fences, and the requests, sectors and wavefronts of each warp.
-It does not model time, caches and clocks (`clock64()` counts instructions), nor weak memory order:
-every thread sees a store at once.
+It does not model time, caches and clocks (`clock64()` counts the looks at it, and runs ahead where
+a block only waits for it), nor weak memory order: every thread sees a store at once.
 Blocks run one after another, in any order. A block that waits for a later one waits for ever, as it
 may on a GPU.
 """

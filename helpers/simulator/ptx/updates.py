@@ -3,8 +3,8 @@
     flow = Dataflow(body)
     flow.update(store, other)     # *p += v: the store's value comes from a load of the same address
 
-Several threads that update one element need an atomic function, and a barrier cannot help. Two
-addresses are the same if the same operations compute them from the same registers.
+Several threads that update one element need an atomic function. Two addresses are the same if the
+same operations compute them from the same registers.
 """
 
 from __future__ import annotations
