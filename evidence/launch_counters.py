@@ -191,14 +191,14 @@ def _tiles(images: int) -> Iterator[Case]:
 
 
 def _known(images: int) -> Iterator[Case]:
-    """Yield the launches of lab 306, deeper: layers of ResNet-50 by our product of warpgroups, and
+    """Yield the launches of lab 306, deeper: layers of ResNet-50 by our products of warpgroups, and
     by cuDNN's. images: of a layer at most.
     """
-    ours = conv2d.implicit_wgmma()
     for name in ("ResNet-50, 56 x 56", "ResNet-50, 56 to 28", "ResNet-50, 14 x 14"):
         known = conv2d.KNOWN_LAYERS[name]
         layer = layers.layer(shape=known, images=min(known.B, images))
-        yield Case({"layer": name}, layer.plan(layer.kernel(ours)))
+        for spec in (conv2d.implicit_wgmma(), conv2d.channels_last(known)):
+            yield Case({"layer": name}, layer.plan(layer.kernel(spec)))
         yield Case({"layer": name, "series": cudnn.NAMES["FP16"]}, library=layer.shape)
 
 

@@ -93,14 +93,15 @@ class Prepared:
 
 @dataclass(frozen=True)
 class TensorMap:
-    """The tensor map of one of the caller's matrices, which the runner puts into global memory.
+    """The tensor map of one of the caller's arrays, which the runner puts into global memory.
 
-    tile: the rows and columns of what one instruction copies (see `tensor_maps`). The simulator
-    refuses kernels that use one; it passes zeros.
+    tile: how many cells along each axis one instruction copies; steps: from one to the next, by
+    default 1 (see `tensor_maps`). The simulator refuses kernels that use one; it passes zeros.
     """
 
     of: Array
-    tile: tuple[int, int]
+    tile: tuple[int, ...]
+    steps: tuple[int, ...] | None = None
 
 
 # A NumPy scalar is passed by value. A NumPy array is a table, the same in every run.

@@ -284,7 +284,8 @@ class Program(DeviceOwner):
         if isinstance(value, TensorMap):
             address = int(arrays[value.of.name]) + value.of.offset
             if self._held.get(id(value)) != address:
-                made = tensor_maps.encode(address, value.of.shape, value.of.dtype, value.tile)
+                of = value.of
+                made = tensor_maps.encode(address, of.shape, of.dtype, value.tile, value.steps)
                 self._cuda.memcpy_htod(self._buffers[id(value)], made)
                 self._held[id(value)] = address
         return self._buffers[id(value)]

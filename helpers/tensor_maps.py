@@ -1,4 +1,4 @@
-"""Tensor maps: 128 bytes that describe a matrix and its tiles to the copy engine of a Hopper GPU.
+"""Tensor maps: 128 bytes that describe an array and its tiles to the copy engine of a Hopper GPU.
 
     a_map = cuda.to_device(tensor_maps.encode(address, (rows, cols), np.float16, (128, 64)))
     function(a_map, ...)                      # a kernel's parameter `const TensorMap*`
@@ -20,8 +20,10 @@ import numpy as np
 
 BYTES, ALIGNMENT = 128, 64  # of a tensor map
 ROW_BYTES = 128  # of a tile's row, which is swizzled as a whole
-MOST_ROWS = 256  # of a tile
-STEP = 16  # bytes: matrices begin, and their rows follow each other, at multiples of it
+MOST_CELLS = 256  # of an array, along an axis, that a tile spans
+MOST_STEP = 8  # cells
+DIMENSIONS = range(2, 6)
+STEP = 16  # bytes: arrays begin, and their rows follow each other, at multiples of it
 
 # Numbers of cuda.h.
 _TYPES = {np.dtype(np.float16): 6, np.dtype(np.float32): 7}
@@ -29,35 +31,46 @@ _NO_INTERLEAVE, _SWIZZLE_128_BYTES, _L2_SECTORS_OF_256, _ZEROS_BEYOND = 0, 3, 3,
 
 
 class TensorMapError(ValueError):
-    """A matrix or tile that no tensor map describes; the message says what does not fit."""
+    """An array or tile that no tensor map describes; the message says what does not fit."""
 
 
 class NoTensorMapsError(RuntimeError):
     """There is no driver that encodes tensor maps, or it refuses one."""
 
 
-def encode(address: int, shape: Sequence[int], dtype: Any, tile: tuple[int, int]) -> np.ndarray:
-    """Return the tensor map of a matrix: 128 bytes, uint8.
+def encode(
+    address: int,
+    shape: Sequence[int],
+    dtype: Any,
+    tile: Sequence[int],
+    steps: Sequence[int] | None = None,
+) -> np.ndarray:
+    """Return the tensor map of an array of 2 to 5 dimensions: 128 bytes, uint8.
 
-    address: of the matrix on the device, its rows one after the other. shape: its rows and columns.
-    dtype: float16 or float32. tile: the rows and columns of what one instruction copies. Its rows
-    are swizzled, 128 bytes each, and cells beyond the matrix are read as zeros. Raises
-    TensorMapError for what cannot be described, and NoTensorMapsError without a driver.
+    address: of the array on the device, in C order. dtype: float16 or float32. tile: how many cells
+    along each axis one instruction copies. steps: from a cell of the tile to the next along each
+    axis, by default 1. A tile's rows (along the last axis) are swizzled, 128 bytes each, and cells
+    beyond the array are read as zeros. Raises TensorMapError for what cannot be described, and
+    NoTensorMapsError without a driver.
     """
-    require(address, shape, dtype, tile)
+    steps = (1,) * len(shape) if steps is None else tuple(steps)
+    require(address, shape, dtype, tile, steps)
     itemsize = np.dtype(dtype).itemsize
+    dimensions = len(shape)
+    spans = [(cells - 1) * step + 1 for cells, step in zip(tile, steps, strict=True)]
+    pitches = itemsize * np.cumprod(shape[:0:-1])
     room = np.zeros(BYTES + ALIGNMENT, np.uint8)
     first = -room.ctypes.data % ALIGNMENT
     made = room[first : first + BYTES]
     error = _encoder()(
         made.ctypes.data,
         _TYPES[np.dtype(dtype)],
-        2,
+        dimensions,
         address,
-        (ctypes.c_uint64 * 2)(shape[1], shape[0]),
-        (ctypes.c_uint64 * 1)(shape[1] * itemsize),
-        (ctypes.c_uint32 * 2)(tile[1], tile[0]),
-        (ctypes.c_uint32 * 2)(1, 1),
+        (ctypes.c_uint64 * dimensions)(*shape[::-1]),
+        (ctypes.c_uint64 * (dimensions - 1))(*map(int, pitches)),
+        (ctypes.c_uint32 * dimensions)(*spans[::-1]),
+        (ctypes.c_uint32 * dimensions)(*steps[::-1]),
         _NO_INTERLEAVE,
         _SWIZZLE_128_BYTES,
         _L2_SECTORS_OF_256,
@@ -65,30 +78,43 @@ def encode(address: int, shape: Sequence[int], dtype: Any, tile: tuple[int, int]
     )
     if error:
         raise NoTensorMapsError(
-            f"cuTensorMapEncodeTiled refuses a matrix of {shape} in tiles of {tile} with the error "
+            f"cuTensorMapEncodeTiled refuses an array of {shape} in tiles of {tile} with the error "
             f"{error}: tensor maps need an initialised driver and compute capability 9.0 or later"
         )
     return made
 
 
-def require(address: int, shape: Sequence[int], dtype: Any, tile: tuple[int, int]) -> None:
-    """Raise TensorMapError unless a tensor map describes this matrix and tile."""
+def require(
+    address: int, shape: Sequence[int], dtype: Any, tile: Sequence[int], steps: Sequence[int]
+) -> None:
+    """Raise TensorMapError unless a tensor map describes this array and tile."""
     if np.dtype(dtype) not in _TYPES:
         names = " or ".join(str(one) for one in _TYPES)
         raise TensorMapError(f"cells of {np.dtype(dtype)} are not supported: give {names}")
     itemsize = np.dtype(dtype).itemsize
-    if len(shape) != 2 or min(shape) < 1:
-        raise TensorMapError(f"the matrix is {shape}: give its rows and columns, at least 1 each")
-    if address % STEP or shape[1] * itemsize % STEP:
+    if len(shape) not in DIMENSIONS or min(shape) < 1:
+        raise TensorMapError(f"the array is {shape}: give 2 to 5 sizes, at least 1 each")
+    if not len(shape) == len(tile) == len(steps):
         raise TensorMapError(
-            f"the matrix begins at {address:#x}, and a row has {shape[1] * itemsize:,} bytes: both "
+            f"the array is {shape}, the tile {tile}, the steps {steps}: give as many sizes of each"
+        )
+    if address % STEP or shape[-1] * itemsize % STEP:
+        raise TensorMapError(
+            f"the array begins at {address:#x}, and a row has {shape[-1] * itemsize:,} bytes: both "
             f"must be multiples of {STEP}"
         )
-    if tile[1] * itemsize != ROW_BYTES or not 1 <= tile[0] <= MOST_ROWS:
+    if tile[-1] * itemsize != ROW_BYTES or steps[-1] != 1:
         raise TensorMapError(
-            f"the tile is {tile}: it must have 1 to {MOST_ROWS} rows of {ROW_BYTES} bytes, that is "
-            f"{ROW_BYTES // itemsize} cells of {np.dtype(dtype)}"
+            f"the tile is {tile} with steps of {steps}: its rows must have {ROW_BYTES} bytes, that "
+            f"is {ROW_BYTES // itemsize} neighbouring cells of {np.dtype(dtype)}"
         )
+    for cells, step in zip(tile, steps, strict=True):
+        span = (cells - 1) * step + 1
+        if not 1 <= step <= MOST_STEP or not 1 <= span <= MOST_CELLS:
+            raise TensorMapError(
+                f"{cells} cells of the tile with steps of {step} span {span} cells of the array: "
+                f"give 1 to {MOST_CELLS}, with steps of 1 to {MOST_STEP}"
+            )
 
 
 @functools.lru_cache(maxsize=1)

@@ -71,27 +71,6 @@ struct Tiles {
     }
 };
 
-// Writes a warp's 16 x 64 outputs to a swizzled tile. Lane 4 g + q holds, for every eight columns,
-// two neighbouring ones of row g and two of row g + 8: the squares of 8 x 8 that stmatrix stores. It
-// stores four: two pieces of 16 rows, of which each lane names one.
-__device__ __forceinline__ void write_outputs(half* tile, const float* sum, int lane)
-{
-    const int row = lane % 16;
-    #pragma unroll
-    for (int piece = 0; piece < ROW / PIECE; piece += 2) {
-        half2 pair[4];
-        #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            pair[i] = __floats2half2_rn(sum[piece * 4 + 2 * i], sum[piece * 4 + 2 * i + 1]);
-        }
-        const unsigned* square = reinterpret_cast<const unsigned*>(pair);
-        const half* to = tile + row * ROW + ((piece + lane / 16) ^ row % 8) * PIECE;
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-                     :: "r"(shared_address(to)), "r"(square[0]), "r"(square[1]), "r"(square[2]),
-                        "r"(square[3]) : "memory");
-    }
-}
-
 extern "C" __cluster_dims__(CLUSTER, 1, 1) __global__ void
 __launch_bounds__(CONSUMERS * GROUP + 32, 1) gemm_overlapped(
     const TensorMap* y_map, const TensorMap* a_map, const TensorMap* x_map, int rows, int cols,
@@ -198,7 +177,7 @@ __launch_bounds__(CONSUMERS * GROUP + 32, 1) gemm_overlapped(
                 half* place_of_tile = outputs + stored++ % 2 * OUTPUTS;
                 if (lane == 0) wait_until_read<1>();
                 __syncwarp();
-                write_outputs(place_of_tile, sum[part] + first / 2, lane);
+                write_outputs(place_of_tile, sum[part] + first / 2, 1.0f, lane);
                 publish_tile();
                 __syncwarp();
                 if (lane == 0) store_tile(y_map, row, left + first, place_of_tile);

@@ -4,13 +4,13 @@
 // Idea       gemm_patch reads 16 staged cells one by one for 64 multiply-adds. If the cells that a
 //            thread needs lie side by side, one instruction reads four. The tile of A is therefore
 //            stored by columns, and the thread's patch is four quarters of 4 x 4 outputs, half a
-//            tile apart: the lanes of a warp then still read neighbouring 16 bytes.
-// Arrays     A: float32, (rows, inner). X: float32, (inner, cols). Y: float32, (rows, cols). No two
-//            may alias.
+//            tile apart: the lanes of a warp then still read neighbouring 16 bytes, and store them.
+// Arrays     A: float32, (rows, inner). X: float32, (inner, cols). Y: float32, (rows, cols), aligned
+//            to 16 bytes where cols is a multiple of 4. No two may alias.
 // Launch     block = (256, 1, 1); grid = (ceil(cols / 128), ceil(rows / 128), 1)
 // Sizes      any rows, cols, inner >= 1; each matrix < 2^31 cells
 // Memory     shared: DEPTH * (2 * 128 + 4) * 4 bytes, static
-// Constants  DEPTH (of a step along `inner`, a multiple of 2) by -D (default below)
+// Constants  DEPTH (of a step along `inner`, a multiple of 8) by -D (default below)
 // Reference  numpy: A @ X
 
 #ifndef DEPTH
@@ -20,7 +20,9 @@ constexpr int TILE = 128;      // rows and columns of a block's outputs
 constexpr int HALF = TILE / 2;
 constexpr int ACROSS = 16;     // threads along a row of the tile
 constexpr int THREADS = ACROSS * ACROSS;
-// 4 cells behind a column of A: the lanes that store a row of A then meet fewer lanes in a bank.
+// A warp stages 8 neighbouring steps (32 bytes, a sector) of 4 rows of A. With 4 cells behind each
+// column of the tile, these 32 cells lie in 32 banks.
+constexpr int STEPS = 8;
 constexpr int PITCH = TILE + 4;
 
 extern "C" __global__ void __launch_bounds__(THREADS) gemm_vector(
@@ -37,10 +39,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm_vector(
     for (int first = 0; first < inner; first += DEPTH) {
         // Load. Neighbouring threads load neighbouring cells; a cell beyond a matrix is a zero.
         for (int cell = threadIdx.x; cell < TILE * DEPTH; cell += THREADS) {
-            const int row = top + cell / DEPTH;
-            const int i = first + cell % DEPTH;
+            const int step = cell / (TILE * STEPS) * STEPS + cell % STEPS;
+            const int of_tile = cell / STEPS % TILE;
+            const int row = top + of_tile;
+            const int i = first + step;
             const bool inside = row < rows && i < inner;
-            tile_a[cell % DEPTH][cell / DEPTH] = inside ? A[row * inner + i] : 0.0f;
+            tile_a[step][of_tile] = inside ? A[row * inner + i] : 0.0f;
         }
         for (int cell = threadIdx.x; cell < DEPTH * TILE; cell += THREADS) {
             const int i = first + cell / TILE;
@@ -73,15 +77,25 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm_vector(
         __syncthreads();   // nobody may overwrite the tiles while others still read them
     }
 
-    // Store. Rows and columns from 4 on are those of the other quarters.
+    // Store. Rows and columns from 4 on are those of the other quarters. Four neighbours are one
+    // store of 16 bytes where all rows of Y begin at a multiple of that.
     #pragma unroll
     for (int r = 0; r < 8; ++r) {
         const int row = top + ty + r % 4 + r / 4 * HALF;
         #pragma unroll
-        for (int s = 0; s < 8; ++s) {
-            const int col = left + tx + s % 4 + s / 4 * HALF;
-            if (row < rows && col < cols) {
-                Y[row * cols + col] = sum[r][s];
+        for (int s = 0; s < 8; s += 4) {
+            const int col = left + tx + s / 4 * HALF;
+            float* to = Y + row * cols + col;
+            if (cols % 4 == 0) {
+                if (row < rows && col < cols) {
+                    *reinterpret_cast<float4*>(to) =
+                        make_float4(sum[r][s], sum[r][s + 1], sum[r][s + 2], sum[r][s + 3]);
+                }
+            } else {
+                #pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    if (row < rows && col + i < cols) to[i] = sum[r][s + i];
+                }
             }
         }
     }

@@ -73,6 +73,29 @@ __device__ __forceinline__ void store_tile(
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
+// The same with maps of four dimensions: boxes of images, rows, columns and 64 channels, as the maps
+// say. A box begins at these coordinates.
+__device__ __forceinline__ void load_box(
+    half* to, const TensorMap* map, int image, int row, int column, int channel, Barrier* barrier)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2, %3, %4, %5}], [%6];"
+        :: "r"(shared_address(to)), "l"(map), "r"(channel), "r"(column), "r"(row), "r"(image),
+           "r"(shared_address(barrier))
+        : "memory");
+}
+
+__device__ __forceinline__ void store_box(
+    const TensorMap* map, int image, int row, int column, int channel, const half* from)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%1, %2, %3, %4}], [%5];"
+        :: "l"(map), "r"(channel), "r"(column), "r"(row), "r"(image), "r"(shared_address(from))
+        : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
 // The copy engine sees what this thread has stored to shared memory.
 __device__ __forceinline__ void publish_tile()
 {
@@ -84,6 +107,30 @@ template <int LEFT>
 __device__ __forceinline__ void wait_until_read()
 {
     asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(LEFT) : "memory");
+}
+
+// Writes a warp's 16 x 64 outputs to a swizzled tile. Lane 4 g + q holds, for every eight columns,
+// two neighbouring ones of row g and two of row g + 8: the squares of 8 x 8 that stmatrix stores. It
+// stores four: two pieces of 16 rows, of which each lane names one. scale: of all sums.
+__device__ __forceinline__ void write_outputs(half* tile, const float* sum, float scale, int lane)
+{
+    constexpr int ROW = 64;    // halves
+    constexpr int PIECE = 8;   // of 16 bytes
+    const int row = lane % 16;
+    #pragma unroll
+    for (int piece = 0; piece < ROW / PIECE; piece += 2) {
+        half2 pair[4];
+        #pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const int k = piece * 4 + 2 * i;
+            pair[i] = __floats2half2_rn(sum[k] * scale, sum[k + 1] * scale);
+        }
+        const unsigned* square = reinterpret_cast<const unsigned*>(pair);
+        const half* to = tile + row * ROW + ((piece + lane / 16) ^ row % 8) * PIECE;
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                     :: "r"(shared_address(to)), "r"(square[0]), "r"(square[1]), "r"(square[2]),
+                        "r"(square[3]) : "memory");
+    }
 }
 
 // ------------------------------------------------------------------------------------------------

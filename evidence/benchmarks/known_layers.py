@@ -2,10 +2,10 @@
 
     python -m evidence.benchmarks known [--budget-s S] [--limit-s S]
 
-Six convolutions of ResNet-50, VGG-16 and GoogLeNet, in the three ways of the tensor cores, beside
-cuDNN as in `tensor_benchmark`. x arrives with its border of zeros, so that the outputs have the
-sizes of the networks: 58 x 58 cells give 56 x 56 outputs with K = 3. Layers of one channel at a
-time ("depthwise") are left out: they are no product of matrices.
+Six convolutions of ResNet-50, VGG-16 and GoogLeNet, in the three ways of the tensor cores and in
+halves with channels last, beside cuDNN as in `tensor_benchmark`. x arrives with its border of
+zeros, so that the outputs have the sizes of the networks: 58 x 58 cells give 56 x 56 outputs with K
+= 3. Layers of one channel at a time ("depthwise") are left out: they are no product of matrices.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 
 from evidence.benchmarks import tensor_benchmark
 from helpers import bench, tables
-from helpers.bench.contenders import HALF_IO, HALVES, MODES, SPLIT
+from helpers.bench.contenders import CHANNELS_LAST, HALF_IO, HALVES, MODES, SPLIT
 from helpers.bench.layers import Layer
 from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d
 
 NAME = "benchmark_known_layers"
+WAYS = (SPLIT, HALVES, HALF_IO, CHANNELS_LAST)
 
 
 class KnownLayers(tensor_benchmark.TensorBenchmark):
@@ -35,6 +36,7 @@ class KnownLayers(tensor_benchmark.TensorBenchmark):
             SPLIT: (conv2d.implicit_mma(2),),
             HALVES: (conv2d.implicit_mma(),),
             HALF_IO: (conv2d.implicit_mma(1, True), conv2d.implicit_wgmma()),
+            CHANNELS_LAST: conv2d.CHANNELS_LAST,
         }
 
 
@@ -44,7 +46,7 @@ def shares(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = []
     for layer in dict.fromkeys(row["layer"] for row in ratios):
         cells = []
-        for way in (SPLIT, HALVES, HALF_IO):
+        for way in WAYS:
             mode = MODES[way]
             of_layer = [row for row in ratios if (row["layer"], row["way"]) == (layer, way)]
             found = [row["ratio"] for row in of_layer if f"PyTorch, {mode})" in row["of"]]
@@ -52,6 +54,6 @@ def shares(rows: Sequence[Mapping[str, Any]]) -> str:
         lines.append([layer, *cells])
     head = [
         "our speed / cuDNN's",
-        *(f"{way} / {MODES[way]}" for way in (SPLIT, HALVES, HALF_IO)),
+        *(f"{way} / {MODES[way]}" for way in WAYS),
     ]
     return tables.text(head, lines, left=(0,))

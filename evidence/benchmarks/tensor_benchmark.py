@@ -21,7 +21,7 @@ import numpy as np
 from evidence.benchmarks import cells, shortest
 from helpers import bench, tables
 from helpers.bench import contenders, cudnn, results
-from helpers.bench.contenders import HALF_IO, MODES
+from helpers.bench.contenders import CHANNELS_LAST, HALF_IO, MODES
 from helpers.bench.layers import Layer, LayerOnDevice
 from helpers.bench.on_device import Ready
 from helpers.bench.sources import Kernel
@@ -108,7 +108,7 @@ class TensorBenchmark:
                 except OutOfTimeError as error:
                     yield told | _left_out(error, series=cudnn.NAMES[mode])
             for way, specs in self.ways(name).items():
-                copy, _ = copies[way == HALF_IO]
+                copy, _ = copies[way in (HALF_IO, CHANNELS_LAST)]
                 modes = {MODES[way]: 0, "FP16": 0}
                 yardsticks = [copy, *(vendors[mode] for mode in modes if mode in vendors)]
                 rows = self._way(way, specs, there, yardsticks, self._part(limit))

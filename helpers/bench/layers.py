@@ -219,17 +219,20 @@ def _scalar(value: Any) -> Any:
 class HalvesOnDevice(OnDevice):
     """A layer on the GPU whose x and y are halves; the oracle checks some images.
 
-    filter: the address of the weights, in float32.
+    filter: the address of the weights, in float32. axes: the order of the axes of x and y in
+    memory (`conv2d.Conv2d.axes`).
     """
 
     problem: Layer
 
-    def __init__(self, problem: Layer, filter: int):
+    def __init__(self, problem: Layer, filter: int, axes: tuple[int, int, int, int]):
         super().__init__(problem)
         import pycuda.driver as cuda
 
         self._cuda = cuda
-        self._x = cuda.to_device(problem.inputs()[0].astype(np.float16))
+        self._axes = axes
+        x = problem.inputs()[0].astype(np.float16)
+        self._x = cuda.to_device(np.ascontiguousarray(x.transpose(axes)))
         self._y = cuda.mem_alloc(2 * problem.outputs)
         self._arrays = {"y": int(self._y), "x": int(self._x), "filter": filter}
 
@@ -243,7 +246,8 @@ class HalvesOnDevice(OnDevice):
     def verdict(self, kernel: Kernel) -> checking.Verdict:
         (x, filter), shape = self.problem.inputs(), self.problem.shape
         images, precision = conv2d.some_images(shape.B), kernel.spec.precision
-        got = np.empty((len(images), *shape.y_shape[1:]), np.float16)
+        sizes = (shape.y_shape[axis] for axis in self._axes[1:])
+        got = np.empty((len(images), *sizes), np.float16)
         for place, image in zip(got, images, strict=True):
             self._cuda.memcpy_dtoh(place, int(self._y) + image * place.nbytes)
         some = np.ascontiguousarray(x[list(images)])
@@ -251,7 +255,7 @@ class HalvesOnDevice(OnDevice):
         largest = np.full((1, 1, 1, 1), np.abs(x).max())
         rounded = HALF_UNIT * float(np.abs(want).max())  # y is rounded, too
         atol = precision.atol(largest, filter) + rounded
-        got = got.astype(np.float32)
+        got = got.transpose(np.argsort(self._axes)).astype(np.float32)
         return checking.check(got, want, rtol=0.0, atol=atol, name=kernel.title)
 
     def free(self) -> None:
@@ -272,7 +276,7 @@ class LayerOnDevice(OnDevice):
         super().__init__(problem)
         x, filter = problem.inputs()
         self.layer = conv2d.Problem(problem.shape, x, filter)
-        self._halves: HalvesOnDevice | None = None
+        self._halves: dict[tuple[int, ...], HalvesOnDevice] = {}  # by the order of axes
 
     @property
     def arrays(self) -> Mapping[str, Any]:
@@ -284,8 +288,10 @@ class LayerOnDevice(OnDevice):
     def ready(self, kernel: Any) -> Ready:
         one = self.problem.kernel(kernel)
         if getattr(one.spec, "half_io", False):
-            self._halves = self._halves or HalvesOnDevice(self.problem, self.layer.filter)
-            return self._halves.ready(one)
+            axes = one.spec.axes
+            if axes not in self._halves:
+                self._halves[axes] = HalvesOnDevice(self.problem, self.layer.filter, axes)
+            return self._halves[axes].ready(one)
         if not isinstance(one.spec, Library):
             return super().ready(one)
         arrays = self.layer.x, self.layer.filter, self.layer.want
@@ -308,8 +314,8 @@ class LayerOnDevice(OnDevice):
 
     def free(self) -> None:
         super().free()
-        if self._halves is not None:
-            self._halves.free()
+        for halves in self._halves.values():
+            halves.free()
         self.layer.free()
 
 

@@ -14,12 +14,13 @@ ADDRESS = 1 << 30
     [
         (ADDRESS, (9, 64), np.float64, (8, 16), "cells of float64"),
         (ADDRESS, (0, 64), np.float16, (8, 64), "at least 1 each"),
-        (ADDRESS, (2, 3, 64), np.float16, (8, 64), "give its rows and columns"),
+        (ADDRESS, (64,), np.float16, (64,), "give 2 to 5 sizes"),
+        (ADDRESS, (2, 3, 64), np.float16, (8, 64), "give as many sizes of each"),
         (ADDRESS + 8, (9, 64), np.float16, (8, 64), "must be multiples of 16"),
         (ADDRESS, (9, 68), np.float16, (8, 64), "a row has 136 bytes"),
-        (ADDRESS, (9, 64), np.float16, (8, 32), "128 bytes, that is 64 cells of float16"),
-        (ADDRESS, (9, 64), np.float32, (8, 64), "128 bytes, that is 32 cells of float32"),
-        (ADDRESS, (9, 64), np.float16, (257, 64), "1 to 256 rows"),
+        (ADDRESS, (9, 64), np.float16, (8, 32), "128 bytes, that is 64 neighbouring cells of"),
+        (ADDRESS, (9, 64), np.float32, (8, 64), "128 bytes, that is 32 neighbouring cells of"),
+        (ADDRESS, (9, 64), np.float16, (257, 64), "257 cells of the tile with steps of 1 span 257"),
     ],
 )
 def test_what_no_map_describes_is_refused(address, shape, dtype, tile, message):

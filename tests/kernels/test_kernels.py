@@ -200,7 +200,7 @@ def test_every_kernel_is_in_the_table():
     layers = {name for spec in LAYER_TABLE for name in spec.sources}
     elsewhere = {name for name in kernels.names() if name.startswith(("conv2d_mma_", "lenet_"))}
     elsewhere |= {spec.name for spec in (*conv2d.SMALL, *conv2d.IMPLICIT, *conv2d.WARPGROUPS)}
-    elsewhere |= {conv2d.implicit_wgmma().name}
+    elsewhere |= {spec.name for spec in (conv2d.implicit_wgmma(), *conv2d.CHANNELS_LAST)}
     elsewhere |= {fft.TRANSFORM, fft_conv1d.OVERLAP_ADD, fft_conv2d.TILES}
     elsewhere |= {*copies.NAMES, *tensor_product.NAMES}
     elsewhere |= {spec.name for spec in (*gemm.GEMM, gemm.warp_tiles(), *gemm.HALVES)}
@@ -560,6 +560,7 @@ def options_of(name: str) -> list[list[str]]:
         *conv2d.FASTEST,
         *conv2d.WARPGROUPS,
         conv2d.implicit_wgmma(),
+        *conv2d.CHANNELS_LAST,
         *pooled.POOLED,
     )
     specs = [spec for spec in (*CONV2D, *REDUCED, *beside) if name in spec.sources]

@@ -26,6 +26,7 @@ from helpers.problems.lenet import pooled
 PAIRS, QUADS, HALVES = conv2d.FASTEST
 FIRST, ASYNC, SPLIT = conv2d.IMPLICIT
 WGMMA, IMAGES = implicit_wgmma(), register_images()
+HALO, LAST = conv2d.CHANNELS_LAST
 TILED = conv2d_named("conv2d_register_tiled")
 WARPGROUPS = (
     *(mma_wgmma(), mma_wgmma(1), mma_wgmma(1, True)),
@@ -133,6 +134,15 @@ REFUSED = [
      "takes 16 channels and more.*conv2d_implicit_mma_async takes most other shapes, "
      "conv2d_basic all"),
     (WGMMA, replace(WIDE, W=57), "an even number of cells"),
+    # conv2d_channels_last
+    (LAST, replace(WIDE, C=12),
+     "channels and maps by eights.*conv2d_implicit_mma_async takes most other shapes, "
+     "conv2d_basic all"),
+    (HALO, replace(WIDE, M=12), "channels and maps by eights"),
+    (HALO, replace(WIDE, C=72), "up to 64 channels and 128 maps.* conv2d_channels_last takes more"),
+    (HALO, replace(WIDE, stride=2), "supports only stride 1"),
+    (HALO, replace(WIDE, K=7), "all weights and two tiles of cells must fit"),
+    # conv2d_channels_last: sizes
     (WGMMA, replace(WIDE, K=11), "two stages of 16 channels must fit"),
     # conv2d_wgmma, lenet_wgmma_2
     *((spec, replace(shape_of("layer 2", 1), **change),
@@ -163,7 +173,8 @@ GPUS = [
     (IMAGES, "layer E2", (8, 0), False, PORTABLE),
     *((spec, "layer 2", (9, 0), True, "take (conv2d_mma_pairs|lenet_mma_2)")
       for spec in WARPGROUPS),
-    (WGMMA, "VGG-16, 224 x 224", (9, 0), True, "take conv2d_implicit_mma_async"),
+    *((spec, "VGG-16, 224 x 224", (9, 0), True, "take conv2d_implicit_mma_async")
+      for spec in (WGMMA, HALO, LAST)),
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ This file only re-exports names. Each module holds one family of kernels, or one
 from helpers.limits import CONSTANT_BYTES, MOST_SHARED_BYTES
 
 from .base import Compiled, Conv2d, Names
+from .channels_last import CHANNELS_LAST, GatherSizes, HaloSizes, channels_last
 from .checks import Problem, check, conv2d_atol, some_images, suspects
 from .data import inputs, random_inputs
 from .half import HalfInputs, half2

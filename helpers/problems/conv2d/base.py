@@ -81,6 +81,8 @@ class Conv2d:
     arranged: ClassVar[bool] = False
     # nvcc's options besides -D, such as the folder of an #include.
     flags: ClassVar[tuple[str, ...]] = ()
+    # The order of x's and y's axes in memory, of (image, channel or map, row, column).
+    axes: ClassVar[tuple[int, int, int, int]] = (0, 1, 2, 3)
 
     @property
     def source(self) -> str:
@@ -214,9 +216,12 @@ class Conv2d:
 
     def names(self, shape: ConvShape) -> Names:
         """Return the arrays of a plan: y, x and the filter."""
+        y_shape, x_shape = (
+            tuple(sizes[axis] for axis in self.axes) for sizes in (shape.y_shape, shape.x_shape)
+        )
         return (
-            Array("y", shape.y_shape, zeroed=self.zeroed),
-            Array("x", shape.x_shape),
+            Array("y", y_shape, zeroed=self.zeroed),
+            Array("x", x_shape),
             Array("filter", shape.filter_shape),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from helpers.problems import precision
 
 from .base import Conv2d, a_float_a_thread, input_tile, two_tiles
+from .channels_last import CHANNELS_LAST
 from .half import HalfInputs, half2
 from .im2col import Im2colGemm
 from .implicit import IMPLICIT
@@ -90,10 +91,11 @@ REDUCED: tuple[Conv2d, ...] = (
 def conv2d_named(name: str) -> Conv2d:
     """Return the row of a name; LayerError for another name.
 
-    It is one of CONV2D, TAUGHT, SMALL, REDUCED, IMPLICIT, FASTEST or WARPGROUPS, or
-    `implicit_wgmma`.
+    It is one of CONV2D, TAUGHT, SMALL, REDUCED, IMPLICIT, CHANNELS_LAST, FASTEST or WARPGROUPS,
+    or `implicit_wgmma`.
     """
-    rows = (*CONV2D, *TAUGHT, *SMALL, *REDUCED, *IMPLICIT, implicit_wgmma(), *FASTEST, *WARPGROUPS)
+    rounded = (*REDUCED, *IMPLICIT, implicit_wgmma(), *CHANNELS_LAST, *FASTEST, *WARPGROUPS)
+    rows = (*CONV2D, *TAUGHT, *SMALL, *rounded)
     named = {spec.name: spec for spec in rows}
     if name not in named:
         raise LayerError(
