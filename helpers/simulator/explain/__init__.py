@@ -14,18 +14,6 @@ from .tape import Tape
 from .translation import NotRecorded, Wait
 
 __all__ = [
-    "Access",
-    "CellOrigin",
-    "Decision",
-    "Formula",
-    "NotRecorded",
-    "Place",
-    "Redirect",
-    "Replace",
-    "Schedule",
-    "Step",
-    "Tape",
-    "Turn",
-    "Wait",
-    "Writer",
+    "Access", "CellOrigin", "Decision", "Formula", "NotRecorded", "Place", "Redirect", "Replace",
+    "Schedule", "Step", "Tape", "Turn", "Wait", "Writer",
 ]  # fmt: skip

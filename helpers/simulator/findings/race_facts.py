@@ -174,20 +174,26 @@ def without_idle_races(
 def without_consequences(
     kernel: Kernel, raw: Sequence[RawFinding], race: int, shuffle: int
 ) -> list[RawFinding]:
-    """Return the findings without races at a place that a faulty shuffle has given. race, shuffle:
-    the numbers of these kinds.
+    """Return the findings without races at a place that a faulty shuffle, or a plain load beside
+    atomics, has given. race, shuffle: the numbers of these kinds.
     """
-    shuffles = {int(one.here.pc) for one in raw if one.kind == shuffle}
+    given: list[tuple[int, str]] = [
+        (int(one.here.pc), "shfl") for one in raw if one.kind == shuffle
+    ]
+    for one in raw:
+        sides = {side.access: int(side.pc) for side in (one.here, one.other)}
+        if one.kind == race and set(sides) == {_LOAD, _ATOMIC}:
+            given.append((sides[_LOAD], kernel.operation_at(sides[_LOAD]).partition(".")[0]))
 
     def follows(one: RawFinding) -> bool:
         found = _accesses(kernel, int(one.here.pc), int(one.other.pc))
         if one.kind != race or found is None:
             return False
         flow, statements = found
-        shuffled = {_statement(kernel, flow, pc, "shfl") for pc in shuffles}
-        return any(flow.sources_of_address(k) & shuffled for k in statements)
+        sources = {_statement(kernel, flow, pc, root) for pc, root in given}
+        return any(flow.sources_of_address(k) & sources for k in statements)
 
-    return [one for one in raw if not shuffles or not follows(one)]
+    return [one for one in raw if not given or not follows(one)]
 
 
 def _is_volatile(kernel: Kernel, pc: int) -> bool:

@@ -370,7 +370,8 @@ class Cause(Row):
     each step.""", Need.WARP_BARRIER
     NO_WAIT_FOUND = """No single __syncthreads() was found that mends this, before line {line} or a
     line near it: the race stays, or threads miss the barrier. Keep out the threads that have
-    nothing to do here; or let all threads load, meet, and then store; or store to another array."""
+    nothing to do here; or let all threads load, meet, and then store; or store to another
+    array.""", Need.BARRIER
     WAITED_FOR = """Line {wait} waits in a loop for a flag, so a barrier cannot help: it would wait
     for the loop. Store the value first, then call __threadfence_block(), and set the flag, which is
     volatile, last."""
@@ -389,8 +390,8 @@ class Cause(Row):
     LOST_UPDATE = """Several threads update {element}: each loads it, computes and stores it, and an
     update between another thread's load and store is lost. Neither a barrier nor {atomic} helps
     here, as was tried: {instead}.""", Need.ATOMIC
-    LAST_ONE_DECIDES = """Several threads store to {element}, and whichever comes last decides what
-    is left. Neither a barrier nor atomicExch() helps: both were tried. Give each thread an
+    LAST_ONE_DECIDES = """Several threads store to {element} at the same time, and a barrier cannot
+    help: whichever comes last decides what is left, with atomicExch(), too. Give each thread an
     element of its own, or let a condition choose one thread.""", Need.ATOMIC
     PARTLY_ATOMIC = """Several threads access {element} at the same time, and a barrier cannot help:
     some of them use an atomic function there and some do not. Take the value that the atomic

@@ -34,11 +34,11 @@ from ..ptx.edits import (
     FENCE,
     WARP_BARRIER,
     Wait,
+    lines_of_block_fences,
     with_atomics,
     with_threads_reversed,
     with_waits,
     with_wide_atomics,
-    with_wide_fence,
 )
 from .launch_limits import Extents
 
@@ -154,10 +154,16 @@ class _Trials:
         return has_atomic(self._kernel, race.accesses)
 
     def _note_consequences(self, ptx: str, race: Finding) -> None:
-        """Note the races that a cure ends beside the race that it is for."""
-        left = {fault_of(one) for one in self._outcome(ptx, _block_of(race), False).findings or ()}
-        ended = (one for one in self._known - left if one[0] == "race" and one != fault_of(race))
-        self.consequences.update(ended)
+        """Note the races that a cure ends beside the race that it is for: those of arrays that have
+        no race any more.
+        """
+        found = self._outcome(ptx, _block_of(race), False).findings or ()
+        left = {one.array for one in found if one.kind == "race"}
+        own = fault_of(race)
+        for one in self._known:
+            kind, _, _, array, _ = one
+            if kind == "race" and array not in left and one != own:
+                self.consequences.add(one)
 
     def _nothing_helps(self, race: Finding) -> Sentence:
         if _is_unset(race):
@@ -167,7 +173,8 @@ class _Trials:
         if race.event.row is Event.RACE_OF_BLOCKS:
             return Cause.ANY_ORDER()
         element = race.event.facts["element"]
-        if any(self._is_gone(ptx, race) for ptx in self._atomic_forms(race) if ptx):
+        faults = [self._faults(ptx, race) for ptx in self._atomic_forms(race) if ptx]
+        if any(one is not None and fault_of(race) not in one for one in faults):
             if self.has_atomic(race):
                 return Cause.PARTLY_ATOMIC(element=element)
             if is_between_stores(self._kernel, race.accesses):
@@ -213,8 +220,9 @@ class _Trials:
     def _fences(self, race: Finding, store: int) -> Iterator[tuple[Sentence, Iterable[str]]]:
         """Yield the fences that may be missing behind the store in a line."""
         lines = range(store + 1, store + 1 + 2 * _NEAR)
-        for line in (store, *lines):
-            yield Cause.FENCE_OF_BLOCK(fence=line), (with_wide_fence(self._ptx, self._file, line),)
+        of_block = lines_of_block_fences(self._ptx, self._file)
+        for line in sorted(of_block.intersection((store, *lines))):
+            yield Cause.FENCE_OF_BLOCK(fence=line), (self._waiting((Wait(line, FENCE),)),)
         # The last line before which a fence helps tells other blocks that the value is there.
         for line in reversed(lines):
             fenced = self._waiting((Wait(line, FENCE),))
@@ -286,6 +294,8 @@ class _Trials:
         if not is_gone:
             return is_gone
         one = self._outcome(ptx, _block_of(race), False)
+        if any(finding.kind == "race" for finding in one.findings or ()):
+            return True  # the values depend on the other races
         other = self._outcome(with_threads_reversed(ptx), _block_of(race), True)
         if not other.is_whole and need is Need.ATOMIC:
             return False
@@ -295,18 +305,24 @@ class _Trials:
 
     def _is_gone(self, ptx: str, race: Finding) -> bool | None:
         """Return whether a form of the kernel has no race there, and no fault that is new."""
-        try:
-            findings = self._outcome(ptx, _block_of(race), False).findings
-        except CompileFailed:
-            return False
-        if findings is None:
+        faults = self._faults(ptx, race)
+        if faults is None:
             return None
-        faults = {fault_of(one) for one in findings}
         new = {(kind, array) for kind, _, _, array, _ in faults - self._known}
         hidden = {("race", race.array), ("uninitialised", race.array)}
         if ptx in self._moved:  # whose lines have other numbers
             return not any(("race", race.array) == (kind, array) for kind, _, _, array, _ in faults)
         return fault_of(race) not in faults and new <= hidden
+
+    def _faults(self, ptx: str, race: Finding) -> set[tuple] | None:
+        """Return the faults of a form of the kernel, None if they are not known; those of the race
+        if it cannot run.
+        """
+        try:
+            findings = self._outcome(ptx, _block_of(race), False).findings
+        except CompileFailed:
+            return {fault_of(race)}
+        return None if findings is None else {fault_of(one) for one in findings}
 
     def _outcome_with(self, ptx: str, block: Extents | None, is_reversed: bool) -> Outcome:
         compiled = replace(self._kernel.compiled, ptx=ptx)

@@ -12,7 +12,7 @@ from .functions import with_bodies
 from .syntax import TYPE_BYTES
 
 BARRIER, WARP_BARRIER, FENCE = "bar.sync 0;", "bar.warp.sync -1;", "membar.gl;"
-_FENCE_OF_BLOCK = re.compile(r"\b(membar\.cta|fence\.\w+\.cta);")
+_FENCE_OF_BLOCK = re.compile(r"\b(membar\.cta;|fence\.\w+\.cta;|__threadfence_block\b)")
 _STORE = re.compile(r"\s*(?:@!?%p\d+\s+)?st\.(?!local|param)")
 _ACCESS = re.compile(
     r"\s*(ld|st)(?:\.volatile|\.relaxed|\.gpu|\.sys|\.cta|\.weak)*((?:\.global|\.shared)?)"
@@ -73,15 +73,16 @@ def with_waits(code: str, file: str, waits: Collection[Wait]) -> str:
     return with_bodies(code, changed)
 
 
-def with_wide_fence(code: str, file: str, line: int) -> str:
-    """Return PTX in which the __threadfence_block() of a line is a __threadfence()."""
-    numbers = _numbers_of(code, file)
-    lines, last = [], 0
+def lines_of_block_fences(code: str, file: str) -> set[int]:
+    """Return the lines of the source that have a __threadfence_block()."""
+    numbers, last = _numbers_of(code, file), 0
+    found: set[int] = set()
     for text in code.split("\n"):
-        found = _line_of(text, numbers)
-        last = last if found is None else found
-        lines.append(_FENCE_OF_BLOCK.sub(FENCE, text) if last == line else text)
-    return "\n".join(lines)
+        line = _line_of(text, numbers)
+        last = last if line is None else line
+        if _FENCE_OF_BLOCK.search(text):
+            found.add(last)
+    return found
 
 
 def with_wide_atomics(code: str, lines: Iterable[int]) -> str:

@@ -75,10 +75,16 @@ class Dataflow:
         return found[number] if number < len(found) else None
 
     def update(self, first: int, second: int) -> Update | None:
-        """Return the update that two accesses belong to, which two threads make of one element."""
-        for store in (first, second):
+        """Return the update that two accesses belong to, which two threads make of one element; or
+        that one of them belongs to, if both have the same place.
+        """
+        place = self.place(first)
+        is_one = place is not None and place == self.place(second)
+        stores = [k for k in self._all("st") if self.place(k) == place] if is_one else []
+        for store in (*stores, first, second):
             found = self._update_by(store) if self._is(store, "st") else None
-            if found is not None and {first, second} <= {*found.loads, found.store}:
+            known = {*found.loads, found.store} if found is not None else set()
+            if {first, second} <= known or (is_one and {first, second} & known):
                 return found
         return None
 
