@@ -76,10 +76,15 @@ class Dataflow:
 
     def update(self, first: int, second: int) -> Update | None:
         """Return the update that two accesses belong to, which two threads make of one element; or
-        that one of them belongs to, if both have the same place.
+        that one of them belongs to, if both have the same place, which threads find in memory or
+        by an exchange.
         """
         place = self.place(first)
-        is_one = place is not None and place == self.place(second)
+        sources = self.sources_of_address(first)
+        is_found = bool(self._loads(sources)) or any(
+            self._is(k, "atom", "shfl", "match") for k in sources
+        )
+        is_one = is_found and place is not None and place == self.place(second)
         stores = [k for k in self._all("st") if self.place(k) == place] if is_one else []
         for store in (*stores, first, second):
             found = self._update_by(store) if self._is(store, "st") else None
