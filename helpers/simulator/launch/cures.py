@@ -112,7 +112,9 @@ def _as_tried(finding: Finding, cause: Sentence | None, better: Sentence | None)
 
 def _may_be_tried(finding: Finding) -> bool:
     needs = (Need.BARRIER, Need.WARP_BARRIER, Need.ATOMIC, Need.LAUNCH)
-    return _is_unset(finding) or (finding.kind == "race" and finding.need in needs)
+    is_race = finding.kind == "race" and finding.need in needs
+    # Where a barrier stands that not all threads reach, its own finding says what to mend.
+    return _is_unset(finding) or (is_race and not finding.missed_barriers)
 
 
 def _is_unset(finding: Finding) -> bool:
