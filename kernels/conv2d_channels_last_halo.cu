@@ -2,10 +2,10 @@
 //
 // Computes   y[b,h,w,m] = sum_{c,p,q} x[b,h+p,w+q,c] * filter[m,c,p,q], valid, unflipped
 // Idea       conv2d_channels_last loads the cells of a tile for each tap of the filter, and the
-//            weights for each tile. With few maps, that is more than L2 can send. Here a box of x
-//            comes with its halo, once for all taps. A product reads A's rows eight
-//            at a time, by default one after the other; its descriptor says how far apart the eights
-//            lie. So eight outputs side by side are an eight, and the next one lies a row of the box
+//            weights for each tile. With few maps, that is many bytes for few products. Here a box
+//            of x comes with its halo, once for all taps. A product reads A's rows by eights. Within
+//            an eight they follow each other; the descriptor says how far apart the eights lie. So
+//            eight outputs side by side are an eight, and the next one lies a row of the box
 //            further on. Another tap begins at another row: swizzling goes by the address, and so it
 //            is the same for every tap. A product of 64 rows is a patch of 8 x 8 outputs. All
 //            weights stay in shared memory. The rest is conv2d_channels_last.

@@ -15,13 +15,14 @@ from typing import Any
 
 from evidence.benchmarks import tensor_benchmark
 from helpers import bench, tables
-from helpers.bench.contenders import CHANNELS_LAST, HALF_IO, HALVES, MODES, SPLIT
+from helpers.bench.contenders import HALF_IO, HALVES, MODES, SPLIT
 from helpers.bench.layers import Layer
 from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d
 
 NAME = "benchmark_known_layers"
-WAYS = (SPLIT, HALVES, HALF_IO, CHANNELS_LAST)
+CHANNELS_LAST = "FP16 in and out, channels last"
+WAYS = {way: MODES[way] for way in (SPLIT, HALVES, HALF_IO)} | {CHANNELS_LAST: MODES[HALF_IO]}
 
 
 class KnownLayers(tensor_benchmark.TensorBenchmark):
@@ -39,6 +40,9 @@ class KnownLayers(tensor_benchmark.TensorBenchmark):
             CHANNELS_LAST: conv2d.CHANNELS_LAST,
         }
 
+    def mode(self, way: str) -> str:
+        return WAYS[way]
+
 
 def shares(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return a table of our share of cuDNN's speed, measured in turn: layers by ways."""
@@ -46,14 +50,13 @@ def shares(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = []
     for layer in dict.fromkeys(row["layer"] for row in ratios):
         cells = []
-        for way in WAYS:
-            mode = MODES[way]
+        for way, mode in WAYS.items():
             of_layer = [row for row in ratios if (row["layer"], row["way"]) == (layer, way)]
             found = [row["ratio"] for row in of_layer if f"PyTorch, {mode})" in row["of"]]
             cells.append(f"{found[0]:.2f}" if found else "-")
         lines.append([layer, *cells])
     head = [
         "our speed / cuDNN's",
-        *(f"{way} / {MODES[way]}" for way in WAYS),
+        *(f"{way} / {mode}" for way, mode in WAYS.items()),
     ]
     return tables.text(head, lines, left=(0,))

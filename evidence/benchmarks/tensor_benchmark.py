@@ -21,7 +21,7 @@ import numpy as np
 from evidence.benchmarks import cells, shortest
 from helpers import bench, tables
 from helpers.bench import contenders, cudnn, results
-from helpers.bench.contenders import CHANNELS_LAST, HALF_IO, MODES
+from helpers.bench.contenders import MODES
 from helpers.bench.layers import Layer, LayerOnDevice
 from helpers.bench.on_device import Ready
 from helpers.bench.sources import Kernel
@@ -85,6 +85,10 @@ class TensorBenchmark:
         """Return the kernels of each way for a layer."""
         return contenders.ways(layer)
 
+    def mode(self, way: str) -> str:
+        """Return the mode of cuDNN that a way is compared with."""
+        return MODES[way]
+
     def _problem(self, name: str, layer: Layer) -> Iterator[Row]:
         told = {"layer": name, "batch": layer.shape.B}
         print(f"{name}: {layer.shape}", flush=True)
@@ -108,8 +112,8 @@ class TensorBenchmark:
                 except OutOfTimeError as error:
                     yield told | _left_out(error, series=cudnn.NAMES[mode])
             for way, specs in self.ways(name).items():
-                copy, _ = copies[way in (HALF_IO, CHANNELS_LAST)]
-                modes = {MODES[way]: 0, "FP16": 0}
+                copy, _ = copies[self.mode(way) == "FP16"]
+                modes = {self.mode(way): 0, "FP16": 0}
                 yardsticks = [copy, *(vendors[mode] for mode in modes if mode in vendors)]
                 rows = self._way(way, specs, there, yardsticks, self._part(limit))
                 yield from (told | row for row in rows)
@@ -208,7 +212,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> str:
         for row in rows
         if row["series"] == RATIO
     ]
-    for way in MODES:
+    for way in dict.fromkeys(row["way"] for row in rows if "way" in row):
         errors = [
             row for row in rows if row.get("way") == way and row.get("relative_error") is not None
         ]

@@ -21,9 +21,8 @@ from helpers.quantities import quantity
 RECORD = "benchmark_tensor"  # all layers and batches, in data/measured/
 COPY = {False: DRIVER, True: f"{DRIVER}, halves"}
 UNITS, SPLIT, HALVES, HALF_IO = "FP32 units", "FP32 accuracy", "halves", "FP16 in and out"
-CHANNELS_LAST = "FP16 in and out, channels last"
 # The mode of cuDNN that each group is compared with: it rounds as the group does, or less.
-MODES = {UNITS: "FP32", SPLIT: "FP32", HALVES: "TF32", HALF_IO: "FP16", CHANNELS_LAST: "FP16"}
+MODES = {UNITS: "FP32", SPLIT: "FP32", HALVES: "TF32", HALF_IO: "FP16"}
 
 Row = dict[str, Any]
 
