@@ -171,7 +171,10 @@ class _Trials:
         if _is_unset(race):
             return race.causes[0]
         if race.reason is Cause.UPDATED:
-            return Cause.LOST_UPDATE(**race.causes[0].facts)
+            facts = race.causes[0].facts
+            return Cause.LOST_UPDATE(
+                element=facts["element"], atomic=facts["atomic"], instead=facts["instead"]
+            )
         if race.event.row is Event.RACE_OF_BLOCKS:
             return Cause.ANY_ORDER()
         element = race.event.facts["element"]
