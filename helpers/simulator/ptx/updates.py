@@ -71,8 +71,16 @@ class Dataflow:
         """Return an access to memory: of those in a line of the PTX that begin with `root`, the one
         of this number. A call that inlining has replaced has all its accesses in one line.
         """
-        found = [k for k in self._all(root) if self.body.lines[k] == line]
+        found = self._by_line.get((root, line), ())
         return found[number] if number < len(found) else None
+
+    @cached_property
+    def _by_line(self) -> dict[tuple[str, int], list[int]]:
+        """The statements by the name that their opcodes begin with, and their line of the PTX."""
+        found: dict[tuple[str, int], list[int]] = {}
+        for k, at in enumerate(zip(self._operations, self.body.lines, strict=True)):
+            found.setdefault(at, []).append(k)
+        return found
 
     def update(self, first: int, second: int) -> Update | None:
         """Return the update that two accesses belong to, which two threads make of one element; or
@@ -121,6 +129,8 @@ class Dataflow:
 
     def _all(self, *roots: str) -> list[int]:
         """Return the statements whose opcodes begin with one of these names."""
+        if len(roots) == 1:
+            return self._statements.get(roots[0], [])
         return sorted(k for root in roots for k in self._statements.get(root, ()))
 
     def _base(self, statement: int) -> object:
