@@ -28,6 +28,7 @@ class Need(Enum):
     LAUNCH = auto()  # another one: blocks have no order
     ATOMIC = auto()  # or elements that the threads do not share
     WIDER_INDEX = auto()
+    GUARD = auto()  # or another index
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,7 @@ class Cause(Row):
 
     # ---- accesses outside arrays ----
     GUARD = """Is a guard missing or off by one: at the array's ends, or in the last block, which
-    may be partial?"""
+    may be partial?""", Need.GUARD
     AS_UNSIGNED = """{index:,} is {meant} as an unsigned number: threadIdx and blockIdx are
     unsigned, so make the index an int first.""", Need.WIDER_INDEX
     AS_INT = """{index:,} is {meant:,} as an int that has overflowed: compute a product such as row
@@ -368,7 +369,7 @@ class Cause(Row):
     STEPS_OF_WARP = """Both threads are of one warp, whose lanes need not run in step, and one
     __syncwarp() is not enough. Let all lanes load, call __syncwarp(), store, and call it again, at
     each step.""", Need.WARP_BARRIER
-    NO_WAIT_FOUND = """No single __syncthreads() was found that mends this, before line {line} or a
+    NO_WAIT_FOUND = """No single __syncthreads() was found that fixes this, before line {line} or a
     line near it: the race stays, or threads miss the barrier. Keep out the threads that have
     nothing to do here; or let all threads load, meet, and then store; or store to another
     array.""", Need.BARRIER
