@@ -10,13 +10,13 @@ import random_variables
 
 from helpers import simulator
 from helpers.simulator.explain import (
-    Barrier,
     NotRecorded,
     Place,
     Redirect,
     Replace,
     Schedule,
     Turn,
+    Wait,
 )
 from helpers.simulator.explain.formulas import Formula, Function, Scalar
 
@@ -546,7 +546,7 @@ def test_a_loaded_value_is_replaced_and_an_access_redirected():
 
 def test_a_wait_before_a_line_removes_a_race():
     assert {f.kind for f in deal().findings} == {"race"}
-    waiting = deal(barriers=[Barrier(7)])
+    waiting = deal(barriers=[Wait(7)])
     assert waiting.findings == ()
     assert str(waiting.cell("y", 0)) == "y[0] = x[33]"
 
@@ -596,7 +596,7 @@ def test_a_change_that_cannot_be_made_is_an_error():
     with pytest.raises(ValueError, match="no array 'Q'"):
         convolution(changes=[Redirect.of(load, "Q", 0)])
     with pytest.raises(ValueError, match="cannot be combined"):
-        convolution(changes=[Turn(Place(decision.pc))], barriers=[Barrier(7)])
+        convolution(changes=[Turn(Place(decision.pc))], barriers=[Wait(7)])
 
 
 # ---- the values of findings

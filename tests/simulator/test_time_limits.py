@@ -112,6 +112,11 @@ FOR_EVER = {
         "while (atomicAdd(flags, 0) == 0) __threadfence();\nflags[1] = 1;",
         "Does a thread write the value",
     ),
+    "looks at the clock, too": (
+        "const long long start = clock64();\n"
+        "while (*(volatile int*)flags == 0 || clock64() < start) {}\nflags[1] = 1;",
+        "Does a thread write the value",
+    ),
     "a lock taken twice": (
         "while (atomicCAS(flags, 0, 1)) {}\nflags[1]++;",
         "Does a thread write the value",
@@ -129,6 +134,8 @@ def test_a_block_that_changes_nothing_more_is_told_at_once(name):
 
 
 WAITS_THAT_END = (
+    "long long s = clock64(); while (clock64() - s < 2000000000000) {} flags[threadIdx.x] = 1;",
+    "unsigned s = clock(); while (clock() - s < 2000000000u) {} flags[threadIdx.x] = 1;",
     "for (int k = 0; k < 3000000; k++) if (*(volatile int*)flags == 5) break;",
     "volatile int* f = flags; if (threadIdx.x < 32) while (f[9] == 0) {} else { unsigned x = last;"
     " for (int i = 0; i < 9000000; i++) x = x * 5 + 1; flags[8] = x; __threadfence(); f[9] = 1; }",

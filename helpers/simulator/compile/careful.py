@@ -8,6 +8,7 @@ optimisation keeps them all. A launch rehearses with it, see launch.py.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 
 from ..ptx import int_sums, lifetimes, overflows, unset
@@ -46,6 +47,13 @@ class CarefulTranslation:
         ptx = front_ends.careful(self._text, compiler, self.needed, for_debugger=True)
         compiler_cache.store("debugger", key, {"ptx": ptx})
         return ptx
+
+    def edited(self, source: str, compiler: str, other: str) -> str:
+        """Return the careful PTX of an edited source, with the names of the `other` PTX and without
+        its marks. Raises CompileFailed.
+        """
+        text = replace(self._text, source=source)
+        return with_names_of(other, front_ends.careful(text, compiler, self.needed))
 
     def begin(self, compiler: str) -> None:
         """Start the compilation by "nvrtc" or "nvcc" in a thread, once for each compiler."""

@@ -11,9 +11,9 @@ from .formulas import Formula
 from .origins import CellOrigin, Writer
 from .steps import Access, Decision, Step
 from .tape import Tape
-from .translation import Barrier, NotRecorded
+from .translation import NotRecorded, Wait
 
 __all__ = [
-    "Access", "Barrier", "CellOrigin", "Decision", "Formula", "NotRecorded", "Place", "Redirect",
-    "Replace", "Schedule", "Step", "Tape", "Turn", "Writer",
+    "Access", "CellOrigin", "Decision", "Formula", "NotRecorded", "Place", "Redirect", "Replace",
+    "Schedule", "Step", "Tape", "Turn", "Wait", "Writer",
 ]  # fmt: skip

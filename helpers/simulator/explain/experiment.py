@@ -8,7 +8,7 @@ from typing import Any
 
 from .changes import Change
 from .tape import Tape
-from .translation import Barrier
+from .translation import Wait
 
 # Of 65,536 backward branches: so many take more words than a record holds, so that a launch that
 # takes them has no story but that of a loop without an end.
@@ -33,7 +33,7 @@ class Experiment:
     def record(
         self,
         changes: Sequence[Change] = (),
-        barriers: Sequence[Barrier] = (),
+        barriers: Sequence[Wait] = (),
         is_recorded: bool = True,
     ) -> Tape:
         """Run the launch, with changes and with waits that the source does not have. is_recorded:

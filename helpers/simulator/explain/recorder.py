@@ -20,7 +20,7 @@ from .arrays import Index, arrays_of
 from .changes import AddressOf, Change, Schedule, encoded
 from .recording import Wanted
 from .tape import Tape
-from .translation import Barrier, NotRecorded, recorded
+from .translation import NotRecorded, Wait, recorded
 
 MOST_THREADS = 1 << 16  # of the blocks that are recorded
 
@@ -36,7 +36,7 @@ def record_launch(
     *,
     blocks: Sequence[Sequence[int]] | None = None,
     changes: Sequence[Change] = (),
-    barriers: Sequence[Barrier] = (),
+    barriers: Sequence[Wait] = (),
     schedule: Schedule | None = None,
     until: tuple[str, Index] | None = None,
     most_words: int = recording.MOST_WORDS,

@@ -49,7 +49,7 @@ from .provenance import Load
 from .source_text import NoValue, Source
 from .steps import Access, Decision, Step
 from .tape import Tape
-from .translation import Barrier, NotRecorded
+from .translation import NotRecorded, Wait
 
 MOST_RUNS = 160  # of one story
 MOST_SECONDS = 1.0  # of the processor, for these runs
@@ -384,7 +384,7 @@ class _Teller:
     # ---- trials
 
     def again(
-        self, changes: Sequence[Change] = (), barriers: tuple[Barrier, ...] = ()
+        self, changes: Sequence[Change] = (), barriers: tuple[Wait, ...] = ()
     ) -> Tape | None:
         """Run the launch with changes; None where that cannot be."""
         if self.experiment.runs >= MOST_RUNS or time.process_time() > self.until:
@@ -447,7 +447,7 @@ class _Teller:
         has_pairs = low < high and finding.other_thread is not None
         pairs = [(high, line) for line in tried if line != high] if has_pairs else []
         for places in [*((line,) for line in tried), *pairs]:
-            if self.is_right(self.again(barriers=tuple(map(Barrier, places)))):
+            if self.is_right(self.again(barriers=tuple(map(Wait, places)))):
                 idle = next((k for k in range(low, high + 1) if self._does_nothing(k)), 0)
                 return [
                     Cause(

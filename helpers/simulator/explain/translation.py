@@ -20,8 +20,8 @@ from ..machine import library
 from ..program.encoded import refusal
 from ..program.module import Kernel
 from ..ptx import parse
+from ..ptx.edits import Wait, with_waits
 from ..ptx.encode import Encoding, Program, Unsupported, own_slots
-from ..ptx.waits import Barrier, with_barriers
 from .variables import DebugVariables, LocatedVariable, Register, Where
 
 SLOT = np.dtype([("operand", "<i4"), ("bytes", "<u4")])
@@ -129,11 +129,11 @@ class Translation:
     Raises CompileFailed, with file and line, for an instruction that the machine cannot run.
     """
 
-    def __init__(self, compiled: Compiled, mangled: str, barriers: tuple[Barrier, ...] = ()):
+    def __init__(self, compiled: Compiled, mangled: str, barriers: tuple[Wait, ...] = ()):
         ptx = debugger_ptx(compiled)
         code = with_callers(ptx[: _end_of_code(ptx)], compiled.file)
         if barriers:
-            code = with_barriers(code, compiled.file, barriers)
+            code = with_waits(code, compiled.file, barriers)
         self.debug = _debug(ptx, compiled.file)
         self.compiled = replace(compiled, ptx=code, contract=False)
         self.mangled = mangled
@@ -511,13 +511,13 @@ def _debug(ptx: str, file: str) -> DebugVariables:
 
 @lru_cache(maxsize=32)
 def translation_of(
-    compiled: Compiled, mangled: str, barriers: tuple[Barrier, ...] = ()
+    compiled: Compiled, mangled: str, barriers: tuple[Wait, ...] = ()
 ) -> Translation:
     """Return the debugger's translation of a kernel. Raises CompileFailed and NotRecorded."""
     return Translation(compiled, mangled, barriers)
 
 
-def recorded(kernel: Kernel, barriers: tuple[Barrier, ...] = ()) -> RecordedKernel:
+def recorded(kernel: Kernel, barriers: tuple[Wait, ...] = ()) -> RecordedKernel:
     """Return the form of a kernel that is recorded. Raises CompileFailed and NotRecorded."""
     translation = translation_of(kernel.compiled, kernel.mangled, barriers)
     return RecordedKernel(

@@ -17,7 +17,6 @@ from .barriers import BarrierFindings
 from .endings import EndingFindings
 from .finding_facts import Description, Kind, Scene
 from .findings import Finding, finding_of_launch
-from .race_facts import setter_just_before
 from .words import Cause, Event, Phrase, Sentence
 
 _WARNINGS = (
@@ -102,6 +101,7 @@ class _Describer(BarrierFindings, EndingFindings):
             source_lines={n: self.source[n - 1].strip() for n in lines if n <= len(self.source)},
             missed_barriers=self.missed_between() if is_race else (),
             other_thread=self.thread_of_block(self.raw.other) if is_race else None,
+            accesses=(int(self.raw.here.pc), *([int(self.raw.other.pc)] if is_race else ())),
         )
 
     def described(self) -> tuple[str, Description]:
@@ -341,11 +341,6 @@ class _Describer(BarrierFindings, EndingFindings):
             event = self.access(Event.UNSET_CONSTANT, element=element)
             return self.at_element(event, Cause.UNSET_CONSTANT())
         if self.array.space == "shared":
-            setter = setter_just_before(self.kernel, int(self.raw.here.pc))
-            if setter is not None and self.raw.kind == Kind.UNINITIALISED:
-                self.other_line = setter
-                event = self.access(Event.UNSET_YET, what=element)
-                return self.at_element(event, Cause.SET_LATER(setter=setter))
             return self.at_element(self.access(Event.UNSET, what=element), Cause.SHARED_LEFTOVERS())
         event = self.access(Event.UNSET, what=self.part_of(element))
         if (missing := self.unwritten_bytes()) is not None:
@@ -415,8 +410,6 @@ class _Describer(BarrierFindings, EndingFindings):
             return Cause.ONE_MEMORY(read=names[0], written=names[1])
         if (lock := int(self.raw.here.reason)) != 0:
             return self.cause_of_unfenced_lock(lock - 1, same_block)
-        if not same_block and (signal := self.given_back_unfenced()) is not None:
-            return self.cause_of_missing_fence(None, signal)
         if (update := self.update()) is not None:
             element, atomic = update
             is_same = not same_block and self.raw.here.thread == self.raw.other.thread
@@ -425,12 +418,8 @@ class _Describer(BarrierFindings, EndingFindings):
         return self.cause_in_block() if same_block else self.cause_between_blocks()
 
     def cause_between_blocks(self) -> Sentence:
-        if (unordered := self.unordered_store()) is not None:
-            return self.cause_of_missing_fence(*unordered)
         if (line := self.waiting_line()) is not None:
             return self.cause_of_plain_wait(line, "block", "__threadfence()")
-        if (signal := self.announced_early()) is not None:
-            return Cause.ANNOUNCED_EARLY(signal=signal)
         if self.raw.here.access == self.raw.other.access == ATOMIC:
             return Cause.ATOMIC_OF_BLOCK()
         return Cause.ANY_ORDER()
@@ -441,9 +430,6 @@ class _Describer(BarrierFindings, EndingFindings):
             if set(names) <= set(self.scene.dynamic_names):
                 return self.cause_of_one_address(first, second)
             return Cause.OVERLAPPING_PARTS(first=first, second=second)
-        if (contended := self.contended()) is not None:
-            has_atomic = ATOMIC in (self.raw.here.access, self.raw.other.access)
-            return (Cause.PARTLY_ATOMIC if has_atomic else Cause.CONTENDED)(element=contended)
         if (line := self.waiting_line()) is not None:
             return self.cause_of_plain_wait(line, "thread", "__threadfence_block()")
         progress, array = self.scene.progress, self.array
@@ -472,11 +458,6 @@ class _Describer(BarrierFindings, EndingFindings):
             line = self.kernel.places.line_of(fence - 1)
             return Cause.FENCE_OF_BLOCK_AT_LOCK(fence=line, where=where)
         return Cause.UNFENCED_LOCK(where=where, fence="__threadfence()")
-
-    def cause_of_missing_fence(self, fence: int | None, signal: int | None) -> Sentence:
-        if fence is not None:
-            return Cause.FENCE_OF_BLOCK(fence=fence)
-        return Cause.NO_FENCE(where=f"line {signal}" if signal is not None else "the flag")
 
     # ---- copies ----
 

@@ -21,14 +21,9 @@ from ..program.progress import Progress, first_wait
 from ..ptx.declarations import Variable
 from .race_facts import (
     UNKNOWN,
-    announced_early,
     arrays_of,
     barriers_between,
-    comes_from_memory,
-    fence_needed,
-    given_back_unfenced,
     index_arrays,
-    is_contended,
     update_of,
     waits_plainly,
     whole_store,
@@ -432,12 +427,6 @@ class FindingFacts:
         known = [name for name in names if name is not None]
         return (known[0], known[1]) if len(known) == 2 else None
 
-    def announced_early(self) -> int | None:
-        """Return the line that announces the store of the other block before it, else None."""
-        if self.raw.other.access == 0:
-            return None
-        return announced_early(self.kernel, int(self.raw.other.pc))
-
     def waiting_line(self) -> int | None:
         """Return the line of the loop that waits for the race's other side by a plain load."""
         for place, line in ((self.raw.here, self.line), (self.raw.other, self.other_line)):
@@ -451,12 +440,6 @@ class FindingFacts:
         """
         pc = first_wait(self.kernel)
         return self.kernel.places.line_of(pc) or None if pc is not None else None
-
-    def given_back_unfenced(self) -> int | None:
-        """Return the line that gives back the lock of the other block's store without a fence."""
-        if self.raw.other.access != 1:
-            return None
-        return given_back_unfenced(self.kernel, int(self.raw.other.pc))
 
     def update(self) -> tuple[str, str] | None:
         """Return the element that two threads update, and the atomic function that does it: for
@@ -474,27 +457,6 @@ class FindingFacts:
         text = element.strip(" *()") if is_pointer else element
         return text, f"{found.function}({'' if is_pointer else '&'}{text}, ...)"
 
-    def contended(self) -> str | None:
-        """Return the element that two threads race for because both have found it, None if a
-        barrier between the two lines helps.
-        """
-        if self.array is None:
-            return None
-        here, other = int(self.raw.here.pc), int(self.raw.other.pc)
-        texts = [self._elements_in(line) for line in (self.line, self.other_line or self.line)]
-        written = texts[0] & texts[1]
-        # The compiler may compute the index of a loop's turn in two ways.
-        has_atomic = 2 in (self.raw.here.access, self.raw.other.access)
-        is_searched = has_atomic and written and comes_from_memory(self.kernel, here, other)
-        if not is_searched and not is_contended(self.kernel, here, other):
-            return None
-        return written.pop() if len(written) == 1 else self.element()
-
-    def _elements_in(self, line: int) -> set[str]:
-        """Return the elements of the accessed array in a line of the source, as it writes them."""
-        name = re.escape(self.known_array().name)
-        return set(re.findall(rf"\b{name}{_INDEX}", self.text_of_line(line)))
-
     def _updated_element(self) -> str | None:
         """Return the element of the array that the source line updates, as it writes it."""
         if self.line != self.other_line:
@@ -503,12 +465,6 @@ class FindingFacts:
         name = re.escape(self.known_array().name.split(".")[0])
         found = (one.strip() for one in _UPDATED.findall(text))
         return next((one for one in found if re.match(rf"\(?[\s*]*{name}\b", one)), None)
-
-    def unordered_store(self) -> tuple[int | None, int | None] | None:
-        """Return what `fence_needed` says of the store that a thread of another block reads."""
-        if self.raw.other.access != 1:
-            return None
-        return fence_needed(self.kernel, int(self.raw.other.pc))
 
     # ---- barriers and warp operations ----
 

@@ -36,7 +36,8 @@ class Finding:
     one, and what else it explains; other_line: the line of the access or barrier that collides
     with this one; other_thread: whose it is, of the same block, None if that is not known; count:
     how often the same instruction had this fault; missed_barriers: the lines of the barriers
-    between the accesses of a race that not all threads reach; values: by which index the threads
+    between the accesses of a race that not all threads reach; accesses: its instruction, or both of
+    a race, in the form of the kernel that ran; values: by which index the threads
     came to the element, a line for each: "reads N[-1]: i - 1 = -1, with i = 0", if the launch was
     recorded (explain/finding_values.py).
     """
@@ -56,6 +57,7 @@ class Finding:
     source_lines: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
     missed_barriers: tuple[int, ...] = field(default=(), repr=False, compare=False)
     other_thread: tuple[int, int, int] | None = field(default=None, repr=False, compare=False)
+    accesses: tuple[int, ...] = field(default=(), repr=False, compare=False)
     values: Sequence[str] = field(default=(), repr=False, compare=False)
 
     @property

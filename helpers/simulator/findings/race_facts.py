@@ -1,14 +1,12 @@
-"""What the code says of a race: whether it is an update, which fence is missing, and what follows
-from another race.
-"""
+"""What the code says of a race: whether it is an update, and which instructions access an array."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from ..machine.library import RawFinding, operation_names
+from ..machine.library import RawFinding
 from ..program import encoded
 from ..program.module import Kernel
 from ..ptx.idempotence import Orders
@@ -29,21 +27,47 @@ def update_of(kernel: Kernel, first: int, second: int) -> Update | None:
     return flow.update(one, other)
 
 
-def is_contended(kernel: Kernel, first: int, second: int) -> bool:
-    """Return whether the threads of two instructions race because both have found the same element,
-    so that no barrier between the two instructions helps.
+def access_lines(kernel: Kernel, pcs: Collection[int]) -> tuple[int, ...]:
+    """Return the lines of the PTX that have those of some instructions that load or store."""
+    plain = [pc for pc in pcs if kernel.operation_at(pc).partition(".")[0] in ("ld", "st")]
+    return tuple(dict.fromkeys(int(kernel.program.ptx_lines[pc]) for pc in plain))
+
+
+def has_atomic(kernel: Kernel, pcs: Collection[int]) -> bool:
+    """Return whether one of some instructions is an atomic."""
+    return any(kernel.operation_at(pc).startswith(("atom", "red")) for pc in pcs)
+
+
+def is_between_stores(kernel: Kernel, pcs: Collection[int]) -> bool:
+    """Return whether all of some instructions store."""
+    return all(kernel.operation_at(pc).startswith("st") for pc in pcs)
+
+
+def update_lines(kernel: Kernel, pcs: Sequence[int]) -> dict[int, int]:
+    """Return the lines of the PTX that load and store in the updates of an array, by those of the
+    stores; none if some instructions belong to no update.
     """
-    found = _accesses(kernel, first, second)
-    if found is None:
-        return False
-    flow, (one, other) = found
-    return flow.contended(one, other)
+    update, flow = update_of(kernel, pcs[0], pcs[-1]), _flow(kernel, pcs[0])
+    if update is None or flow is None:
+        return {}
+    lines = flow.body.lines
+    found = {update, *flow.updates_of(flow.root_of(update.store))}
+    return {lines[one.store]: lines[one.last_load] for one in found if one.last_load is not None}
 
 
-def comes_from_memory(kernel: Kernel, first: int, second: int) -> bool:
-    """Return whether the addresses of two instructions depend on values in memory."""
-    found = _accesses(kernel, first, second)
-    return found is not None and all(found[0].loads_of_address(one) for one in found[1])
+def lines_of_arrays(kernel: Kernel, pc: int, line: int) -> tuple[int, ...]:
+    """Return the lines of the PTX that access the arrays to which a line of the source stores, in
+    the function of an instruction.
+    """
+    flow = _flow(kernel, pc)
+    if flow is None:
+        return ()
+    body = flow.body
+    places = (body.places[one.place].line for one in body.statements)
+    of_line = {k for k, at in enumerate(places) if at == line}
+    roots = {flow.root_of(k) for k in flow.plain_accesses("st") if k in of_line} - {None}
+    accesses = (k for k in flow.plain_accesses("ld", "st") if flow.root_of(k) in roots)
+    return tuple(body.lines[k] for k in accesses)
 
 
 def index_arrays(kernel: Kernel, access: int) -> set[object]:
@@ -57,19 +81,6 @@ def index_arrays(kernel: Kernel, access: int) -> set[object]:
     return {flow.root_of(load) for load in flow.loads_of_index(statement)}
 
 
-def fence_needed(kernel: Kernel, store: int) -> tuple[int | None, int | None] | None:
-    """Return what is wrong behind a store whose value other blocks wait for, by an atomic or a
-    volatile variable: the line of the __threadfence_block() before that one, else None, and the
-    line of that one. Returns None if the kernel announces nothing, or has a __threadfence() there.
-    """
-    found = _signal_behind(kernel, store)
-    if found is None:
-        return None
-    fence, signal = found
-    line = kernel.places.line_of
-    return (line(fence) or None if fence else None, line(signal) or None)
-
-
 def waits_plainly(kernel: Kernel, load: int) -> bool:
     """Return whether a loop does nothing but wait for what a plain load reads: the compiler may
     take the load out of it.
@@ -79,80 +90,6 @@ def waits_plainly(kernel: Kernel, load: int) -> bool:
         return False
     flow, (statement,) = found
     return flow.waits_for(statement)
-
-
-def given_back_unfenced(kernel: Kernel, store: int) -> int | None:
-    """Return the line that gives back the lock which guards a store, if no __threadfence() is
-    between the two; None if there is one, or no lock.
-    """
-    flow = _flow(kernel, store)
-    if flow is None or (statement := _access(kernel, flow, store)) is None:
-        return None
-    locks = flow.locks(statement)
-    if not locks:
-        return None
-    for pc, operation in _behind(kernel, store):
-        is_change = operation == "st" or operation.startswith(("atom", "red."))
-        if is_change and _root(kernel, flow, pc) in locks:
-            return kernel.places.line_of(pc) or None
-    return None
-
-
-def _behind(kernel: Kernel, store: int) -> Iterator[tuple[int, str]]:
-    """Yield the instructions behind a store, and their operations, up to a __threadfence()."""
-    instructions, names = kernel.program.instructions, operation_names()
-    for pc in range(store + 1, _function_of(kernel, store)[1]):
-        operation = names[instructions["operation"][pc]]
-        if operation == "fence" and not int(instructions["flags"][pc]) & _SCOPE_CTA:
-            return
-        yield pc, operation
-
-
-def _signal_behind(kernel: Kernel, store: int) -> tuple[int | None, int] | None:
-    """Return the __threadfence_block() behind a store, if there is one, and the instruction behind
-    it that other blocks wait for; None if there is none, or a __threadfence() before it.
-    """
-    flow = _flow(kernel, store)
-    if flow is None or not (flow.uses_an_atomic() or _polls(kernel)):
-        return None
-    locks, own = flow.locks(), _root(kernel, flow, store)
-    fence: int | None = None
-    for pc, operation in _behind(kernel, store):
-        fence = fence or (pc if operation == "fence" else None)
-        if _is_signal(kernel, flow, pc, locks, own):
-            return fence, pc
-    return None
-
-
-def announced_early(kernel: Kernel, store: int) -> int | None:
-    """Return the line that announces a store to other blocks, which wait for a volatile variable,
-    before the store; None if no line does.
-    """
-    flow = _flow(kernel, store)
-    if flow is None or not _polls(kernel) or _signal_behind(kernel, store) is not None:
-        return None
-    own = _root(kernel, flow, store)
-    for pc in range(store - 1, _first_of(kernel, store) - 1, -1):
-        if _is_signal(kernel, flow, pc, set(), own):
-            return kernel.places.line_of(pc) or None
-    return None
-
-
-def setter_just_before(kernel: Kernel, access: int) -> int | None:
-    """Return the line of a store to the array of an access, with no barrier between the two; None
-    if there is none.
-    """
-    found = _accesses(kernel, access)
-    if found is None:
-        return None
-    flow, (statement,) = found
-    module, places = kernel.module, flow.body.places
-    for store in flow.stores_just_before(statement):
-        place = places[flow.body.statements[store].place]
-        for file, line in ((place.file, place.line), *place.inlined):
-            if line and module.file_of(file) == module.compiled.file:
-                return line
-    return None
 
 
 def barriers_between(kernel: Kernel, race: RawFinding, missed: Iterable[int]) -> list[int]:
@@ -206,30 +143,6 @@ def appends(kernel: Kernel, array: int) -> bool:
     return flow is not None and flow.appends(array)
 
 
-def _is_signal(
-    kernel: Kernel, flow: Dataflow, pc: int, locks: Collection[object], own: object
-) -> bool:
-    """Return whether an instruction tells other blocks something: an atomic, a store to a volatile
-    variable, or one that gives back a lock. own: the array about which it may tell.
-    """
-    instruction = kernel.program.instructions[pc]
-    operation = operation_names()[instruction["operation"]]
-    if instruction["space"] == _SHARED:
-        return False
-    if operation.startswith(("atom", "red.")):
-        return True
-    if operation != "st":
-        return False
-    if instruction["flags"] & (_VOLATILE | _STRONG):
-        return _root(kernel, flow, pc) != own
-    return bool(locks) and _root(kernel, flow, pc) in locks
-
-
-def _root(kernel: Kernel, flow: Dataflow, pc: int) -> object:
-    statement = _access(kernel, flow, pc)
-    return flow.root_of(statement) if statement is not None else None
-
-
 def without_idle_races(
     kernel: Kernel, raw: Sequence[RawFinding], race: int, parameters: bytes
 ) -> list[RawFinding]:
@@ -261,66 +174,30 @@ def without_idle_races(
 def without_consequences(
     kernel: Kernel, raw: Sequence[RawFinding], race: int, shuffle: int
 ) -> list[RawFinding]:
-    """Return the findings without races that follow from others: at a place that a racing update,
-    a plain load beside atomics or a faulty shuffle has given, and at the variable that announces a
-    value where the fence is missing. race, shuffle: the numbers of these kinds.
+    """Return the findings without races at a place that a faulty shuffle, or a plain load beside
+    atomics, has given. race, shuffle: the numbers of these kinds.
     """
-    races = [one for one in raw if one.kind == race]
-    shuffles = {int(one.here.pc) for one in raw if one.kind == shuffle}
-    if len(races) + len(shuffles) < 2 or not races:
-        return list(raw)
-    updates: dict[tuple[int, int], Update] = {}
-    unfenced = False
-    for one in races:
-        here, other = int(one.here.pc), int(one.other.pc)
-        is_guarded = one.other.access == _STORE and given_back_unfenced(kernel, other) is not None
-        update = None if is_guarded else update_of(kernel, here, other)
-        if update is not None:
-            updates[here, other] = update
-        elif not _is_in_one_block(one) and one.other.access == _STORE:
-            unfenced |= fence_needed(kernel, other) is not None
-    loads = {load for update in updates.values() for load in update.loads}
-    for one in races:  # of an element that others change by an atomic
+    given: list[tuple[int, str]] = [
+        (int(one.here.pc), "shfl") for one in raw if one.kind == shuffle
+    ]
+    for one in raw:
         sides = {side.access: int(side.pc) for side in (one.here, one.other)}
-        if set(sides) == {_LOAD, _ATOMIC}:
-            loads |= set((_accesses(kernel, sides[_LOAD]) or (None, ()))[1])
+        if one.kind == race and set(sides) == {_LOAD, _ATOMIC}:
+            given.append((sides[_LOAD], kernel.operation_at(sides[_LOAD]).partition(".")[0]))
 
     def follows(one: RawFinding) -> bool:
-        here, other = int(one.here.pc), int(one.other.pc)
-        if one.kind != race or (here, other) in updates:
-            return False
-        is_signal = _ATOMIC in (one.here.access, one.other.access) or (
-            _is_volatile(kernel, here) and _is_volatile(kernel, other)
-        )
-        if unfenced and is_signal and not _is_in_one_block(one):
-            return one.other.access != _STORE or fence_needed(kernel, other) is None
-        found = _accesses(kernel, here, other)
-        if found is None:
+        found = _accesses(kernel, int(one.here.pc), int(one.other.pc))
+        if one.kind != race or found is None:
             return False
         flow, statements = found
-        shuffled = {_statement(kernel, flow, pc, "shfl") for pc in shuffles}
-        return any(
-            flow.loads_of_address(k) & loads or flow.sources_of_address(k) & shuffled
-            for k in statements
-        )
+        sources = {_statement(kernel, flow, pc, root) for pc, root in given}
+        return any(flow.sources_of_address(k) & sources for k in statements)
 
-    return [one for one in raw if not follows(one)]
-
-
-def _is_in_one_block(one: RawFinding) -> bool:
-    return tuple(one.here.block) == tuple(one.other.block)
+    return [one for one in raw if not given or not follows(one)]
 
 
 def _is_volatile(kernel: Kernel, pc: int) -> bool:
     return bool(int(kernel.program.instructions["flags"][pc]) & (_VOLATILE | _STRONG))
-
-
-def _polls(kernel: Kernel) -> bool:
-    """Return whether the kernel reads a volatile variable of global memory."""
-    instructions = kernel.program.instructions
-    loads = [k for k, name in enumerate(operation_names()) if name == "ld"]
-    chosen = np.isin(instructions["operation"], loads) & (instructions["space"] != _SHARED)
-    return bool((instructions["flags"][chosen] & (_VOLATILE | _STRONG)).any())
 
 
 def _function_of(kernel: Kernel, pc: int) -> tuple[str, int]:

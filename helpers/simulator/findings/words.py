@@ -149,7 +149,6 @@ class Event(Row):
 
     # ---- values that nothing has set ----
     UNSET = "{who} {verb} {what}, which nothing has written"
-    UNSET_YET = "{who} {verb} {what}, which nothing has written yet"
     UNSET_PART = "{who} {verb} {what}, of which nothing has written the last {missing_bytes}"
     NEVER_SET = "{who} {verb} {element}, which no thread of the block ever sets"
     UNSET_CONSTANT = "{who} {verb} {element}, but nothing has set the __constant__ {array}"
@@ -345,8 +344,8 @@ class Cause(Row):
     width."""
     UNSET_CONSTANT = """Copy its values before the launch:
     memcpy_htod(module.get_global("{array}")[0], values)."""
-    SET_LATER = """Line {setter} sets it, but perhaps later and in another thread: a __syncthreads()
-    is missing between the two lines."""
+    SET_LATER = """Another thread sets it, but perhaps later: a __syncthreads() is missing before
+    the line."""
     NO_RETURN = """Every way through a function that has a value must end with a return: which case
     is left out?"""
     CALLER_GETS_LEFTOVERS = """Its caller gets leftovers: every way through the function needs a
@@ -365,9 +364,15 @@ class Cause(Row):
     NO_BARRIER_OF_WARP = """Both threads are of one warp, whose lanes need not run in step: a
     __syncwarp() {missing}, or a __syncthreads() if other warps use these
     bytes.""", Need.WARP_BARRIER
+    STEPS = """On a GPU either may come first, and one __syncthreads() is not enough. Let all
+    threads load, meet at a __syncthreads(), store, and meet again, at each step.""", Need.BARRIER
+    STEPS_OF_WARP = """Both threads are of one warp, whose lanes need not run in step, and one
+    __syncwarp() is not enough. Let all lanes load, call __syncwarp(), store, and call it again, at
+    each step.""", Need.WARP_BARRIER
     NO_WAIT_FOUND = """No single __syncthreads() was found that fixes this, before line {line} or a
     line near it: the race stays, or threads miss the barrier. Keep out the threads that have
-    nothing to do here; or let all threads load, meet, and then store; or store to another array."""
+    nothing to do here; or let all threads load, meet, and then store; or store to another
+    array.""", Need.BARRIER
     WAITED_FOR = """Line {wait} waits in a loop for a flag, so a barrier cannot help: it would wait
     for the loop. Store the value first, then call __threadfence_block(), and set the flag, which is
     volatile, last."""
@@ -383,21 +388,27 @@ class Cause(Row):
     UPDATED = """Several threads update {element}: each loads it, computes and stores it, and an
     update between another thread's load and store is lost. A barrier cannot help: use {atomic}, or
     {instead}.""", Need.ATOMIC
-    CONTENDED = """Several threads access {element} at the same time, and a barrier cannot help: any
-    of them may come last. Let an atomic function decide (atomicCAS for one that is first,
-    atomicExch, atomicMax ...), or give each thread an element of its own.""", Need.ATOMIC
+    LOST_UPDATE = """Several threads update {element}: each loads it, computes and stores it, and an
+    update between another thread's load and store is lost. Neither a barrier nor {atomic} helps
+    here, as was tried: {instead}.""", Need.ATOMIC
+    LAST_ONE_DECIDES = """Several threads store to {element} at the same time, and a barrier cannot
+    help: whichever comes last decides what is left, with atomicExch(), too. Give each thread an
+    element of its own, or let a condition choose one thread.""", Need.ATOMIC
     PARTLY_ATOMIC = """Several threads access {element} at the same time, and a barrier cannot help:
     some of them use an atomic function there and some do not. Take the value that the atomic
     function returns, or access the element by atomic functions alone.""", Need.ATOMIC
     ATOMIC_OF_BLOCK = """An atomic function that ends in _block is one step for the threads of its
     block alone: between blocks it must be the function without _block."""
     ANY_ORDER = """Blocks run in any order, and __syncthreads() waits for one block alone: let each
-    block write its own part, use an atomic, or make it two launches.""", Need.LAUNCH
+    block write its own part, or make it two launches.""", Need.LAUNCH
     ANNOUNCED_EARLY = """Line {signal} tells other blocks that the value is there, and line
     {other_line} stores it only then. Store it first, then call __threadfence(), and tell the others
     last."""
     NO_FENCE = """Another block may see {where} before the store of line {other_line}: a
     __threadfence() is missing between the two.""", Need.FENCE
+    PLAIN_SIGNAL = """Line {signal} tells other blocks by a plain store that the value is there, and
+    they may see it before the store of line {other_line}. Store and read it by atomic functions,
+    with a __threadfence() before the store.""", Need.FENCE
     FENCE_OF_BLOCK = """The __threadfence_block() in line {fence} orders memory only for the threads
     of its block: between blocks it must be a __threadfence()."""
     FENCE_OF_BLOCK_AT_LOCK = """The __threadfence_block() in line {fence}, after the lock of

@@ -5,8 +5,8 @@ limit can stop it.
 
 The simulator models results, every memory access, barriers within a block, warp operations,
 atomics, fences, and the requests, sectors and wavefronts of each warp.
-It does not model time, caches and clocks (`clock64()` counts instructions), nor weak memory order:
-every thread sees a store at once.
+It does not model time, caches and clocks (`clock64()` counts the looks at it, and runs ahead where
+a block only waits for it), nor weak memory order: every thread sees a store at once.
 Blocks run one after another, in any order. A block that waits for a later one waits for ever, as it
 may on a GPU.
 """
@@ -36,6 +36,7 @@ from ..machine import arrays, memory
 from ..machine.architecture import HEAP_BYTES
 from ..machine.arrays import ArrayName
 from ..machine.faults import LaunchFault, OutOfMemory
+from ..machine.layouts import only_dtype
 from ..machine.library import (
     Busiest,
     Dim,
@@ -82,7 +83,10 @@ _NEVER, _AT_END, _ON_REQUEST = 0, 1, 2  # Undo in machine/machine.h
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _REHEARSAL_SHARE = 0.25  # of the time limit: a loop that waits for another thread counts no turns
 _MOST_COMPARED = 1 << 14  # elements, about, of an array whose values are compared
-_CURES_S = 5.0  # for blocks that run again with barriers more, each of which takes milliseconds
+_MOST_COMPARED_BYTES = 4 << 20  # of the arrays whose values the trials of cures compare
+# For blocks that run again with a cure, each of which takes milliseconds: processor time, and time
+# on a busy computer.
+_CURES_S, _CURES_WALL_S = 5.0, 30.0
 _TRIAL_S = 2.0  # for blocks that run again with larger arrays
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
 _ALL_WARPS = 2**32 - 1  # all_warps in machine/traffic.h
@@ -178,12 +182,12 @@ def launch(
     remarks = extremes.remarks(kernel, packed) if is_whole else ()
     with door, coverage.watched(whole):
         rehearsed = _rehearse(one, observe, start + _REHEARSAL_SHARE * seconds)
-        if rehearsed is not None and rehearsed.report.fatal is not None:
-            print(rehearsed.report.printed, end="", flush=True)
-            raise _fault(one, rehearsed.report)
         began = time.monotonic()
         causes = _tried_cures(one, observe, rehearsed)
         deadline += time.monotonic() - began
+        if rehearsed is not None and rehearsed.report.fatal is not None:
+            print(rehearsed.report.printed, end="", flush=True)
+            raise _fault(one, rehearsed.report, causes)
         most = _workers(kernel, grid, block, observe, sample_every)
         workers = most if workers is None else min(workers, max(most, 1))
         more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
@@ -202,7 +206,7 @@ def launch(
             remarks = ()
         else:
             remarks = (*remarks, *coverage.remarks(kernel, whole))
-    findings = cures.as_tried(one_a_cause(findings), causes)
+    findings = one_a_cause(causes.applied(findings))
     if "initialisation" in observe:
         findings = with_warnings(findings, warned(kernel))
     report = replace(report, findings=findings, remarks=remarks)
@@ -210,7 +214,7 @@ def launch(
         print(report.printed, end="", flush=True)
     if report.fatal is not None:
         with door:
-            raise _fault(one, report)
+            raise _fault(one, report, causes)
     return report
 
 
@@ -248,7 +252,7 @@ def run_recorded(
     )
 
 
-def _fault(one: _Launch, report: LaunchReport) -> LaunchFault:
+def _fault(one: _Launch, report: LaunchReport, causes: cures.Cures) -> LaunchFault:
     """Return the exception for a launch that a finding has stopped. An access by an index or a
     pointer that nothing has set, or that a race has spoilt, is a consequence: the finding about
     that value stops the launch.
@@ -261,20 +265,20 @@ def _fault(one: _Launch, report: LaunchReport) -> LaunchFault:
     kept = (
         f for f in report.findings if not (is_told and f.kind == "race" and f.array == fatal.array)
     )
-    report = replace(report, findings=one_a_cause(kept))
+    report = replace(report, findings=one_a_cause(causes.applied(kept)))
     warnings = warned(kernel)
-    causes = [f for f in report.findings if f != fatal] + list(warnings)
+    others = [f for f in report.findings if f != fatal] + list(warnings)
     is_own = fatal.file == Path(kernel.compiled.file).name
     source = kernel.compiled.source.splitlines() if is_own else []
-    cause = origin_of(fatal, causes, source)
+    cause = origin_of(fatal, others, source)
     if cause is None:
         told = with_byte_count(fatal, kernel, one.packed, one.fault_of)
         findings = tuple(told if f == fatal else f for f in report.findings)
         return LaunchFault(told, replace(report, findings=findings, fatal=told))
     cause = replace(cause, severity="error")
     place = cause.kind, cause.file, cause.line
-    others = (f for f in report.findings if f != fatal and (f.kind, f.file, f.line) != place)
-    report = replace(report, findings=(cause, *others), fatal=cause)
+    kept = (f for f in report.findings if f != fatal and (f.kind, f.file, f.line) != place)
+    report = replace(report, findings=(cause, *kept), fatal=cause)
     return LaunchFault(cause, report)
 
 
@@ -590,10 +594,14 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> _Rehears
     careful = one.kernel.rehearsal if "initialisation" in observe else None
     if careful is None or one.writable_bytes() > _MOST_SAVED:
         return None
-    from_memory = overflows.comes_from_memory(careful.compiled.ptx)
-    blocks = rehearsal.blocks_to_rehearse(one.grid, one.block, from_memory)
+    blocks = _blocks_to_rehearse(one, careful)
     found = _run_carefully(one, careful, observe, deadline, blocks, _REHEARSAL_TURNS)
     return _without_equal_stores(one, careful, observe, deadline, blocks, _REHEARSAL_TURNS, found)
+
+
+def _blocks_to_rehearse(one: _Launch, careful: Kernel) -> np.ndarray:
+    from_memory = overflows.comes_from_memory(careful.compiled.ptx)
+    return rehearsal.blocks_to_rehearse(one.grid, one.block, from_memory)
 
 
 def _without_equal_stores(
@@ -654,21 +662,51 @@ def _tried_cures(
     """
     careful = one.kernel.rehearsal
     if rehearsed is None or careful is None:
-        return {}
-    first, deadline = rehearsed.report, time.monotonic() + _CURES_S
+        return cures.Cures()
+    first, deadline = rehearsed.report, time.monotonic() + _CURES_WALL_S
+    began = time.process_time()
+    rehearsed_blocks = _blocks_to_rehearse(one, careful)
+    has_values = one.writable_bytes() <= _MOST_COMPARED_BYTES
 
-    def run(changed: Kernel, block: Extents) -> tuple[Finding, ...] | None:
-        blocks = np.unique(np.array([_linear(block, one.grid), one.blocks - 1], np.uint64))
-        again = _run_carefully(one, changed, observe, deadline, blocks, _REHEARSAL_TURNS)
+    def run(changed: Kernel, block: Extents | None, is_reversed: bool) -> cures.Outcome:
+        if time.process_time() - began > _CURES_S:
+            return cures.Outcome(None)
+        blocks = rehearsed_blocks
+        if block is not None:
+            blocks = np.unique(np.array([_linear(block, one.grid), one.blocks - 1], np.uint64))
+        blocks = np.ascontiguousarray(blocks[::-1]) if is_reversed else blocks
+        again = _run_carefully(
+            one, changed, observe, deadline, blocks, _REHEARSAL_TURNS, undo=_ON_REQUEST
+        )
+        is_whole = again is not None and again.report.completed
+        values = _values_of(one) if has_values and is_whole else None
+        machine().halo_exchange()
+        machine().halo_forget_before()
         if again is None:
-            return None
+            return cures.Outcome(None)
         report = again.report
         if report.fatal is not None:
-            return (*report.findings, report.fatal)
+            return cures.Outcome((*report.findings, report.fatal))
         # Of a run that was cut, the rest is not known, unless the first one was cut, too.
-        return report.findings if report.completed or not first.completed else None
+        is_known = report.completed or not first.completed
+        return cures.Outcome(report.findings if is_known else None, values, is_whole)
 
     return cures.tried(careful, first.findings, run)
+
+
+def _values_of(one: _Launch) -> dict[str, np.ndarray]:
+    """Return what is in the arrays that the launch lets the kernel write to, by name."""
+    found = {}
+    for parameter in one.kernel.parameters:
+        place = memory.allocation(one.pointers.get(parameter.name, 0))
+        if parameter.is_const or place is None:
+            continue
+        start, nbytes = place
+        dtype = only_dtype(parameter.layout) or np.dtype(np.uint8)
+        values = np.empty(nbytes // dtype.itemsize, dtype)
+        memory.read(values, start, values.nbytes)
+        found[parameter.name] = values
+    return found
 
 
 def _run_carefully(
@@ -678,12 +716,13 @@ def _run_carefully(
     deadline: float,
     blocks: np.ndarray,
     turns: int,
+    undo: int = _AT_END,
 ) -> _Rehearsal | None:
     report = one.of(careful).run(
         [name for name in observe if name in (*CHECKS, "changes")],
         deadline,
         (),
-        undo=_AT_END,
+        undo=undo,
         block_count=len(blocks),
         blocks=blocks.ctypes.data,
         step_limit=turns,

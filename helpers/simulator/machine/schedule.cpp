@@ -11,6 +11,16 @@ namespace {
 constexpr std::uint32_t patience =
     256;    // turns that lanes of a warp spin until the lanes that wait for them at a join go on
 
+constexpr std::uint32_t looks_of_a_pace = 1024;    // at the clock, before it goes twice as fast
+constexpr std::uint64_t last_tick = std::uint64_t(1) << 62;
+
+// How often in a row this worker has looked at the clock, always at one instruction.
+struct Looks {
+    std::int32_t pc = -1;
+    std::uint32_t count = 0;
+};
+thread_local Looks looks;
+
 // ---- the instructions of a path ----
 
 void fence(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
@@ -23,6 +33,15 @@ void fence(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::ui
         (within_block ? warp.fence[lane].block_clock : warp.fence[lane].clock) = w.now;
         w.order.fence(warp.thread(lane), w.now, within_block, pc);
     }
+}
+
+// The clock goes on with each look at it. A block that does nothing but look, at one instruction,
+// waits for a time: then the clock goes faster and faster, up to its end.
+void tick(Worker& w, std::int32_t pc) {
+    looks.count = looks.pc == pc && w.ticks != 0 ? looks.count + 1 : 0, looks.pc = pc;
+    if (w.ticks >= last_tick) return;
+    const std::uint32_t doublings = std::min(looks.count / looks_of_a_pace, 61u);
+    w.ticks = std::min(w.ticks + (std::uint64_t(1) << doublings), last_tick), w.has_changed = true;
 }
 
 // Lanes part at a branch. The running path keeps those that go on behind it. Returns whether other
@@ -450,7 +469,7 @@ template <bool records> bool run_path(Worker& w, Warp& warp) {
                     w.give_up();
                     return false;
                 }
-                ++w.ticks, w.has_changed = true;
+                tick(w, pc);
                 const bool wide = i.type == U64 || i.type == B64 || i.type == S64;
                 if (wide)
                     each_lane(warp.at<std::uint64_t>(i.operand[0]), lanes,

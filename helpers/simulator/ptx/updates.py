@@ -3,13 +3,12 @@
     flow = Dataflow(body)
     flow.update(store, other)     # *p += v: the store's value comes from a load of the same address
 
-Several threads that update one element need an atomic function, and a barrier cannot help. Two
-addresses are the same if the same operations compute them from the same registers.
+Several threads that update one element need an atomic function. Two addresses are the same if the
+same operations compute them from the same registers.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,6 +49,11 @@ class Update:
     store: int
     function: str
 
+    @property
+    def last_load(self) -> int | None:
+        """The last load before the store, from which the update can be made anew."""
+        return max((one for one in self.loads if one < self.store), default=None)
+
 
 class Dataflow:
     """Where the values of a function's registers come from. Statements are given by their numbers.
@@ -78,64 +82,33 @@ class Dataflow:
             found.setdefault(at, []).append(k)
         return found
 
-    def uses_an_atomic(self) -> bool:
-        """Return whether the function uses the value that an atomic function returns."""
-        returned = {one for k in self._all("atom") for one in self.body.written[k]}
-        return any(not returned.isdisjoint(one) for one in self.body.read)
-
     def update(self, first: int, second: int) -> Update | None:
         """Return the update that two accesses belong to, which two threads make of one element; or
-        that one of them belongs to, if the threads contend for the element.
+        that one of them belongs to, if both have the same place, which threads find in memory or
+        by an exchange.
         """
-        contended = self.contended(first, second)
-        place, stores = self.place(first), [first, second]
-        if contended:
-            stores = [k for k in self._all("st") if self.place(k) == place]
-        for store in stores:
+        place = self.place(first)
+        sources = self.sources_of_address(first)
+        is_found = bool(self._loads(sources)) or any(
+            self._is(k, "atom", "shfl", "match") for k in sources
+        )
+        is_one = is_found and place is not None and place == self.place(second)
+        stores = [k for k in self._all("st") if self.place(k) == place] if is_one else []
+        for store in (*stores, first, second):
             found = self._update_by(store) if self._is(store, "st") else None
             known = {*found.loads, found.store} if found is not None else set()
-            if {first, second} <= known or (contended and {first, second} & known):
+            if {first, second} <= known or (is_one and {first, second} & known):
                 return found
         return None
 
-    def contended(self, first: int, second: int) -> bool:
-        """Return whether two threads race because both have found the same element: both accesses
-        have the same index, and it comes from memory, or from the thread's number alone. An index
-        that a loop counts is none: other turns of the loop may have the same element. Or one of
-        them is an atomic, and the other one asks by a plain load what its result says.
-        """
-        place, base = self.place(first), self._base(first)
-        if place is None or place != self.place(second) or not isinstance(base, int):
-            return False
-        if self._asks_for_result(first, second) or self._asks_for_result(second, first):
-            return True
-        slice_ = self._slice([base])
-        if self._loads(slice_) or any(self._is(k, "atom", "shfl", "match") for k in slice_):
-            return True
-        sources = [self.body.statements[k] for k in slice_]
-        written = {register for k in slice_ for register in self.body.written[k]}
-        if any(len(self.body.definitions[one]) > 1 for one in written):
-            return False
-        return any(
-            isinstance(operand, Special) and operand.name.startswith(("tid", "laneid"))
-            for one in sources
-            for operand in one.operands
-        )
+    def updates_of(self, root: Root) -> list[Update]:
+        """Return the updates of an array's elements."""
+        stores = [k for k in self._all("st") if root is not None and self.root_of(k) == root]
+        return [found for k in stores if (found := self._update_by(k)) is not None]
 
-    def _asks_for_result(self, load: int, atomic: int) -> bool:
-        """Return whether a load asks for what the atomic at its place would say: it decides whether
-        the atomic is called, or it gives an index behind it. In a function with barriers it may
-        ask for what all threads have done.
-        """
-        is_pair = self._is(load, "ld") and self._is(atomic, "atom", "red")
-        if not is_pair or self._all("bar", "barrier"):
-            return False
-        is_decided = any(
-            min(k, target) < atomic < max(k, target) and load in self._deciding([k])
-            for k, target in self._branches()
-        )
-        behind = range(atomic, len(self.body.statements) if atomic < load else atomic)
-        return is_decided or any(load in self.loads_of_address(k) for k in behind)
+    def plain_accesses(self, *roots: str) -> list[int]:
+        """Return the loads or stores of memory that threads share, by the names "ld" and "st"."""
+        return [k for k in self._all(*roots) if not isinstance(self._base(k), Variable)]
 
     @cached_property
     def _operations(self) -> list[str]:
@@ -233,19 +206,6 @@ class Dataflow:
         base = self.body.statements[statement].operands[0] if is_check else self._base(statement)
         return self._slice([base] if isinstance(base, int) else [])
 
-    def stores_just_before(self, statement: int) -> list[int]:
-        """Return the stores to the array of an access that stand before it, behind the last barrier
-        before it.
-        """
-        root, stores = self.root_of(statement), self._all("st")
-        if root is None:
-            return []
-        barriers = self._all("bar", "barrier")
-        behind = bisect_left(barriers, statement)
-        first = barriers[behind - 1] if behind else 0
-        between = stores[bisect_left(stores, first) : bisect_left(stores, statement)]
-        return [k for k in reversed(between) if self.root_of(k) == root]
-
     def barriers_between(
         self, first: int, second: int, missed: Collection[int]
     ) -> frozenset[int]:
@@ -262,17 +222,6 @@ class Dataflow:
 
     def _is_of_block(self, barrier: int) -> bool:
         return not self.body.statements[barrier].opcode.startswith("bar.warp")
-
-    def locks(self, before: int | None = None) -> set[Root]:
-        """Return the arrays of the atomics whose results keep the function in a loop; before: of
-        the loops that end before this statement.
-        """
-        found: set[Root] = set()
-        for loop in self._loops():
-            if before is None or loop[-1] < before:
-                atomics = self._deciding(loop).intersection(loop)
-                found |= {self.root_of(k) for k in atomics if self._is(k, "atom")}
-        return {root for root in found if isinstance(root, int | str)}
 
     def waits_for(self, load: int) -> bool:
         """Return whether a loop without stores, atomics and barriers goes round until the value of
