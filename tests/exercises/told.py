@@ -221,6 +221,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         # no wait helps two threads with one cell
         ("PITCH = 72", "PITCH = 56"),
         ("a[row * TERMS + term]", "a[row * DEPTH + term]"),
+        # through a fragment, whose accesses are not on the record
+        ("a[row * TERMS + term]", "a[row * 48 + term]"),
     ),
     "split_product": (
         ("first - kept.x, second - kept.y", "first - kept.y, second - kept.x"),
