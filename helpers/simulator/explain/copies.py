@@ -31,7 +31,7 @@ def handler(row: Row) -> Callable | None:
 
 
 def note_unfinished(run: Follower, event: Event, lane: Lane, place: int, address: int) -> None:
-    """Note a load of what a copy may not have brought yet. place: of the element, as in `loaded`."""
+    """Note a load of what a copy may not have brought yet. place: of its element."""
     line = run.copying.get(address // _UNIT * _UNIT)
     if line is not None:
         run.unfinished[event.number, lane.linear, place] = Unfinished(line, lane.waited, address)
