@@ -15,8 +15,8 @@
 // Launch     block = (288, 1, 1); grid = (blocks, 1, 1): block i takes tiles i, i + gridDim.x, ...
 // Sizes      any B, K, H, W; C and M multiples of 8, C up to 64, M up to MAPS. All weights must fit
 //            shared memory, beside the stages.
-// Memory     shared, dynamic: 34,816 + 128 * K * K * MAPS + STAGES * STAGE bytes, with STAGE = 128 *
-//            IMAGES * (8 * PATCHES + K - 1) * (8 + K - 1), rounded up to 1,024
+// Memory     shared, dynamic: 34,816 + 128 * FILTER_WIDTH * FILTER_WIDTH * MAPS + 2 * STAGES * STAGE
+//            bytes
 // Constants  of the layer: CHANNELS, OUTPUT_MAPS, HEIGHT, WIDTH, FILTER_WIDTH; of a tile: PATCHES
 //            (below each other), IMAGES (at most four patches together), MAPS (64 or 128; at most 2
 //            patches with 128); STAGES (at least 2) by -D (defaults below). Compile for sm_90a.

@@ -176,12 +176,10 @@ def run(
     return launches
 
 
-def hidden_shapes(seed: int | None) -> list[ConvShape]:
-    """Return random shapes for an entry, one for each of WIDTHS.
-
-    The images may be as small as the filter. seed: of the random numbers; None for a new one.
+def hidden_shapes(rng: np.random.Generator) -> list[ConvShape]:
+    """Return random shapes for an entry, one for each of WIDTHS. The images may be as small as the
+    filter.
     """
-    rng = np.random.default_rng(seed)
     shapes = []
     for K in WIDTHS:
         B, C, M, rows, columns = map(int, rng.integers((1, 1, 1, 0, 0), (3, 5, 10, 25, 40)))
@@ -189,21 +187,22 @@ def hidden_shapes(seed: int | None) -> list[ConvShape]:
     return shapes
 
 
-def require_right(kernel: Any, seed: int | None = None) -> int:
+def require_right(kernel: Any) -> int:
     """Check an entry on the hidden shapes and return their number. Raises as `run`."""
-    rng, shapes = np.random.default_rng(seed), hidden_shapes(seed)
+    rng = np.random.default_rng()
+    shapes = hidden_shapes(rng)
     for shape in shapes:
         run(kernel, shape, rng, hint=ELSEWHERE)
     return len(shapes)
 
 
-def bounds(kernel: Any, seed: int | None = None) -> dict[str, Bounds]:
+def bounds(kernel: Any) -> dict[str, Bounds]:
     """Return the bounds of an entry by layer of BATCH images, from two small batches.
 
-    seed: of the batches' sizes; None for new ones each time. Raises as `run`, and EntryError for an
-    entry that does less for each image in larger batches.
+    The batches' sizes are new ones each time. Raises as `run`, and EntryError for an entry that
+    does less for each image in larger batches.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng()
     few = [1, *rng.choice(SMALL_BATCHES, 1).tolist()]
     found = {}
     for which in LAYERS:
@@ -216,9 +215,9 @@ def bounds(kernel: Any, seed: int | None = None) -> dict[str, Bounds]:
     return found
 
 
-def counted(kernel: Any, seed: int | None = None) -> dict[str, float]:
-    """Return the bound of an entry (ms) by layer. seed, errors: as for `bounds`."""
-    return {which: 1e-3 * found.microseconds for which, found in bounds(kernel, seed).items()}
+def counted(kernel: Any) -> dict[str, float]:
+    """Return the bound of an entry (ms) by layer. Raises as `bounds`."""
+    return {which: 1e-3 * found.microseconds for which, found in bounds(kernel).items()}
 
 
 def _require_proportion(name: str, which: str, seen: Mapping[int, Any]) -> None:
@@ -269,14 +268,14 @@ def times_of(kernels: Sequence[str | conv2d.Conv2d], batch: int = BATCH) -> list
 class Board:
     """The kernels of a record, with bounds by the simulator, and the user's entries.
 
-    record: with rows of `times_of`. seed: of the random shapes; None for a new one each time.
+    record: with rows of `times_of`.
 
     The time decides the rank if all kernels have one. An entry gets a time only on the GPU on which
     the record was measured just now. If the record was recalled from a file, the bound decides.
     """
 
-    def __init__(self, record: Record, seed: int | None = None):
-        self.record, self.seed = record, seed
+    def __init__(self, record: Record):
+        self.record = record
         times: dict[str, dict[str, float]] = {}
         for row in record.rows():
             times.setdefault(row["series"], {})[row["layer"]] = row["median_ms"]
@@ -297,7 +296,7 @@ class Board:
                 f"the board already has a kernel of its own named {kernel.name}: "
                 "give yours another name"
             )
-        bound, right = counted(kernel, self.seed), require_right(kernel, self.seed)
+        bound, right = counted(kernel), require_right(kernel)
         ms = {} if self.record.recalled else timed(kernel)
         self.entries = [one for one in self.entries if one.name != kernel.name] + [
             Entry(kernel.name, bound, ms, mine=True)

@@ -8,9 +8,7 @@ P, profiles = fft_conv1d.simulate_conv1d(fft_conv1d.OverlapAdd(10), N, filter)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -204,14 +202,11 @@ def simulate_conv1d(
     spec: OverlapAdd,
     N: np.ndarray,
     filter: np.ndarray,
-    entry: Callable[..., Any] = simulator.profile,
-    instead: Mapping[str, tuple[str, str]] | None = None,
 ) -> tuple[np.ndarray, tuple]:
-    """Run the kernels in the simulator: return P and the results of ``entry`` for both launches.
+    """Run the kernels in the simulator: return P and the profiles of both launches.
 
-    N, filter: float32, shapes (n,) and (width,), width odd. entry: simulator.profile or
-    simulator.check. instead: for a kernel's name, the (name, source) to run in its place.
+    N, filter: float32, shapes (n,) and (width,), width odd.
     """
     P = np.zeros(N.size, np.float32)
-    plan = launch.replaced(spec.plan(N.size, filter.size), instead)
-    return P, launch.simulate(plan, {"P": P, "N": N, "filter": filter}, entry)
+    plan = spec.plan(N.size, filter.size)
+    return P, launch.simulate(plan, {"P": P, "N": N, "filter": filter}, simulator.profile)

@@ -41,12 +41,14 @@ def main(arguments: Sequence[str] | None = None, prog: str = "halo run") -> int:
     if asked.time_limit is not None:
         os.environ["HALO_TIME_LIMIT"] = str(asked.time_limit)
     activate()
+    if asked.times:
+        pycuda_api.keep_account()
     _hold_back_findings()
     # With --json the standard output is one JSON object, and nothing of the program's.
     with contextlib.redirect_stdout(sys.stderr if asked.json else sys.stdout):
         status = _run(path, asked.arguments)
     findings = _distinct(pycuda_api.findings())
-    _show(findings, path, asked.json)
+    _show(findings, path, asked.json, asked.times)
     return HAS_FINDINGS if findings else status
 
 
@@ -59,6 +61,12 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         action="store_true",
         help="print the findings as one JSON object; what the program prints goes to the standard "
         "error output",
+    )
+    parser.add_argument(
+        "--times",
+        action="store_true",
+        help="say at the end how long an H200 needs at least for the launches and copies, the "
+        "dearest line of the program first, and what to change there",
     )
     parser.add_argument(
         "--time-limit", type=float, metavar="S", help="stop a launch after S seconds"
@@ -123,13 +131,17 @@ def _status(code: object) -> int:
     return 1
 
 
-def _show(findings: Sequence[Finding], path: Path, as_json: bool) -> None:
+def _show(findings: Sequence[Finding], path: Path, as_json: bool, with_times: bool) -> None:
     sys.stdout.flush()
     if as_json:
         rows = [finding.to_dict() for finding in findings]
-        print(json.dumps({"program": str(path), "findings": rows}, indent=1, default=str))
+        times = {"times": pycuda_api.account()} if with_times else {}
+        told = {"program": str(path), "findings": rows, **times}
+        print(json.dumps(told, indent=1, default=str))
         return
     count = quantity(len(findings), "finding") if findings else "no finding"
     print(f"\n{path.name} in the simulator: {count}", file=sys.stderr)
     for finding in findings:
         print(f"\n{finding}", file=sys.stderr)
+    if with_times:
+        print(f"\n{pycuda_api.account_in_words()}", file=sys.stderr)

@@ -9,7 +9,8 @@ from helpers import checking, simulator
 from helpers.problems import copies
 from helpers.problems.conv1d import conv1d_atol
 from helpers.problems.copies import Copies, CopiesError
-from tests.support import in_simulator, mutants, on_gpu, require_named, simulated
+from tests.kernels.mutants import mutants, require_named
+from tests.support import in_simulator, on_gpu, simulated
 
 MUTANTS = mutants("copy_")
 # (outputs of a tile, threads, filter width, n, blocks): one tile; fewer tiles than blocks; a halo

@@ -15,14 +15,8 @@ from helpers.problems import conv2d, precision
 from helpers.problems.conv2d import FASTEST, mma_halves, mma_quads
 from helpers.simulator.compile.compiler import compile_source
 from helpers.simulator.program import assembly
-from tests.support import (
-    layer_problem,
-    mutants,
-    needs_nvcc,
-    nvcc,
-    require_rejected,
-    run_layer,
-)
+from tests.kernels.mutants import mutants, require_rejected
+from tests.support import layer_problem, needs_nvcc, nvcc, run_layer
 
 PAIRS, QUADS, HALVES = FASTEST
 NAMES = tuple(spec.name for spec in FASTEST)

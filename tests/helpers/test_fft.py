@@ -19,7 +19,8 @@ from helpers.problems.fft_conv2d import TILES, FftLayer, Tiles
 from helpers.simulator.compile.compiler import compile_source
 from helpers.simulator.program import assembly
 from tests import clock
-from tests.support import Mutant, in_simulator, mutants, on_gpu, require_rejected, simulated
+from tests.kernels.mutants import Mutant, mutants, require_rejected
+from tests.support import in_simulator, on_gpu, simulated
 
 MUTANTS = mutants("fft_")
 # (points, points of a row): the smallest, one pass, the largest, and rows of a tile; the others are

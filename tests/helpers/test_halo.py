@@ -97,6 +97,56 @@ def test_findings_as_json_stand_alone_on_the_output(program):
     assert "__main__ []" in ran.stderr
 
 
+STREAMS = """
+import pycuda.autoinit
+import numpy as np
+import pycuda.driver as cuda
+import pycuda.gpuarray as gpuarray
+from pycuda.compiler import SourceModule
+
+rows = SourceModule('''__global__ void rows(float* y, const float* x, int n)
+{
+    float sum = 0;
+    for (int k = 0; k < n; ++k) sum += x[threadIdx.x * n + k];
+    y[threadIdx.x] = sum;
+}''').get_function("rows")
+n, streams = 1 << 18, [cuda.Stream(), cuda.Stream()]
+locked = cuda.pagelocked_empty(n, np.float32)
+for host in (np.ones(n, np.float32), locked):
+    for stream in streams:
+        x = cuda.mem_alloc(4 * n)
+        cuda.memcpy_htod_async(x, host, stream)
+x, y = gpuarray.to_gpu(np.ones(n, np.float32)), cuda.mem_alloc(4 * 512)
+for stream in (None, *streams):
+    rows(y, x, np.int32(512), block=(512, 1, 1), grid=(1, 1), stream=stream)
+    cuda.Context.synchronize()
+(x + x).get()
+"""
+HOST_WAITS = "the host waits for it; its form with _async and stream= lets the host go on"
+
+
+def test_the_account_of_times_says_what_keeps_work_from_running_side_by_side(tmp_path):
+    """Copies from pageable and page-locked memory stand in one line, and so do launches."""
+    path = tmp_path / "streams.py"
+    path.write_text(STREAMS)
+    ran = halo_in_a_shell("run", "--json", "--times", str(path))
+    rows = json.loads(ran.stdout)["times"]
+    assert [one["least_us"] for one in rows] == sorted(
+        (one["least_us"] for one in rows), reverse=True
+    )
+    told = [(one["what"], one["times"], one["hold"].split(",")[0]) for one in rows]
+    assert sorted(told) == [
+        ("GPUArray +", 1, "it is in the null stream"),
+        ("GPUArray copy", 1, HOST_WAITS),
+        ("GPUArray copy", 1, HOST_WAITS),
+        ("cuMemcpyHtoDAsync", 4, "2 of 4 times: its host memory is pageable"),
+        ("kernel rows", 3, "1 of 3 times: it is in the null stream"),
+    ]
+    words = halo_in_a_shell("run", "--times", str(path)).stderr
+    assert "line 4 of the kernel: sectors with bytes that no lane asks for" in words
+    assert "Copies between host and device take" in words
+
+
 def test_an_exception_of_the_program_has_a_traceback_that_begins_in_it(program):
     ran = halo_in_a_shell("run", str(program("__syncthreads();", "1 / 0")))
     assert ran.returncode == 1

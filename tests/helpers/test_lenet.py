@@ -19,7 +19,7 @@ from helpers.problems import conv2d, datasets, resizing
 from helpers.problems.conv2d import LayerError
 from helpers.problems.lenet import checks, network, network_plan, pipeline, pooled, trained_weights
 from helpers.problems.lenet.pooled import ConvPool
-from tests.support import mutants, require_rejected
+from tests.kernels.mutants import mutants, require_rejected
 
 pytestmark = pytest.mark.long
 

@@ -9,7 +9,8 @@ from helpers import simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import register_images
-from tests.support import layer_problem, mutants, require_rejected
+from tests.kernels.mutants import mutants, require_rejected
+from tests.support import layer_problem
 
 SPEC = register_images()
 SHAPES = (  # (B, C, M, H, W, K)

@@ -1,4 +1,4 @@
-"""Why an answer is wrong: the causes that are told of wrong answers; right ones have none."""
+"""Why an answer is wrong: the causes that are told of wrong answers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from helpers.exercises.judge.verdict import ExerciseError, Verdict
 from helpers.simulator import Finding
 from helpers.simulator.explain import pictures, story, words
 from tests import golden
-from tests.exercises import edited, right, text_of
+from tests.exercises import edited
 from tests.exercises.answers import Edit
 from tests.exercises.told import EDITS, TOLD
 
-WITH_SMALL = [
-    name for name in exercises.names() if getattr(exercises.find(name), "small", None) is not None
-]
+pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize(("name", "edit"), TOLD)
@@ -51,21 +49,6 @@ def test_what_is_told_of_a_wrong_answer(
         in_box = explained.cause_of(cell, tasks, one.limit_s)
     row = golden.of_story(said, told, in_box)
     golden.require("stories", f"{name}: {edit[0]} -> {edit[1]}", row)
-
-
-@pytest.mark.parametrize("name", WITH_SMALL)
-def test_right_answers_have_no_story(name: str) -> None:
-    one = exercises.find(name)
-    cases = stories.small_cases(one, kernel_cells.parse(str(one.solution)))
-    refused: contextlib.AbstractContextManager[object]
-    if any(len(case.steps) != 1 or case.within for case in cases):
-        refused = pytest.raises(stories.NoStory, match="several launches")
-    else:
-        refused = contextlib.nullcontext()
-    for answer in right(one):
-        with refused:
-            told = stories.story_of(one, kernel_cells.parse(text_of(one, answer)))
-            assert told is None, answer.what
 
 
 def test_a_fault_of_the_explanation_costs_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

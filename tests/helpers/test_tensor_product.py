@@ -10,7 +10,8 @@ from helpers import checking, simulator
 from helpers.plotting import fragments
 from helpers.problems import tensor_product
 from helpers.problems.tensor_product import LDMATRIX, ONE_WARP, OneProduct, ProductError, Split
-from tests.support import Mutant, mutants, on_gpu, require_rejected
+from tests.kernels.mutants import Mutant, mutants, require_rejected
+from tests.support import on_gpu
 
 MUTANTS = mutants("mma_", "split_")
 STEPS = 10  # of the products that mutants run: not a multiple of the default's short sums

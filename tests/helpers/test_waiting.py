@@ -11,7 +11,7 @@ from helpers.bench.counts import NOT_YET
 from helpers.bench.memory import DRIVER, Memcpy
 from helpers.bench.sources import KernelError
 from helpers.experiments import waiting
-from tests.support import mutants, require_named
+from tests.kernels.mutants import mutants, require_named
 
 
 @pytest.fixture

@@ -72,6 +72,7 @@ def test_few_maps_are_computed_with_the_halo():
         (HALO, HaloSizes(1, 1, 32, 2), "take all 64 maps"),
         (HALO, HaloSizes(2, 2, 64, 4), "bytes of shared memory, and one of a Hopper"),
     ],
+    ids=lambda value: getattr(value, "name", str(value)),
 )
 def test_sizes_that_do_not_fit_are_refused(spec, sizes, words):
     shape = ConvShape(4, 64, 64, 64, 64, 3, 3 if spec is GATHER else 1)
@@ -89,6 +90,7 @@ def test_sizes_that_do_not_fit_are_refused(spec, sizes, words):
         (HALO, ConvShape(9, 64, 64, 13, 14, 3), HaloSizes(2, 2, 64, 2),
          (1, 2, 8, 64), ((2, 18, 10, 64), (1, 1, 1, 1))),
     ],
+    ids=lambda value: getattr(value, "name", str(value)),
 )  # fmt: skip
 def test_tensor_maps_are_of_what_a_copy_takes_and_of_what_a_warp_stores(
     spec, shape, sizes, of_y, of_x
@@ -131,7 +133,9 @@ def test_nvcc_spills_nothing_and_serializes_nothing(name, tmp_path):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(("spec", "shape", "sizes"), TILED, ids=str)
+@pytest.mark.parametrize(
+    ("spec", "shape", "sizes"), TILED, ids=[f"{spec.name}, {shape}" for spec, shape, _ in TILED]
+)
 def test_sanitize_layers_with_channels_last(spec, shape, sizes):
     """On a GPU, also under compute-sanitizer: every output, and none beyond."""
     x, filter = problem(shape)

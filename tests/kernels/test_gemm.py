@@ -7,7 +7,8 @@ from helpers import bench, checking, simulator
 from helpers.experiments import gemm_ladder
 from helpers.problems import gemm
 from helpers.problems.gemm import GEMM, HALVES, MMA, WGMMA, GemmError
-from tests.support import in_simulator, mutants, on_gpu, require_rejected, simulated
+from tests.kernels.mutants import mutants, require_rejected
+from tests.support import in_simulator, on_gpu, simulated
 
 # Its loops unrolled, gemm_pipelined is long in the sizes of the labs: they run with one size only.
 SMALL = gemm.pipelined(patch=8, depth=8, stages=3)

@@ -23,14 +23,8 @@ from helpers.problems.conv2d import (
 from helpers.problems.conv2d.implicit import Staging
 from helpers.simulator.compile.compiler import compile_source
 from helpers.simulator.program import assembly
-from tests.support import (
-    layer_problem,
-    mutants,
-    require_halves,
-    require_rejected,
-    run_layer,
-    simulated,
-)
+from tests.kernels.mutants import mutants, require_rejected
+from tests.support import layer_problem, require_halves, run_layer, simulated
 
 pytestmark = pytest.mark.long
 

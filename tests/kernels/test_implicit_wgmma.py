@@ -13,7 +13,8 @@ from helpers import checking, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import WarpgroupSizes, implicit_wgmma
-from tests.support import mutants, needs_nvcc, on_gpu, require_lean, require_rejected
+from tests.kernels.mutants import mutants, require_rejected
+from tests.support import needs_nvcc, on_gpu, require_lean
 
 pytestmark = pytest.mark.long
 

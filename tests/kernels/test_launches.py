@@ -103,7 +103,6 @@ def layers():
     """The convolution layer's kernels for every shape that they take."""
     specs = [*conv2d.CONV2D, *conv2d.TAUGHT, *conv2d.SMALL, *conv2d.REDUCED, *conv2d.IMPLICIT]
     specs += [conv2d.implicit_wgmma(), *conv2d.FASTEST, *conv2d.WARPGROUPS, fft_conv2d.LAYER]
-    specs += conv2d.CHANNELS_LAST
     specs += [conv2d.mma_halves(True), conv2d.mma_quads(1, True), conv2d.mma_wgmma(1, True)]
     specs += [conv2d.implicit_mma(1, True), conv2d.wmma(tf32=True), conv2d.wmma(skew=0, warps=4)]
     specs += [conv2d.half2(2, 3, "all"), conv2d.channels_tree(8, 2), conv2d.channels_shuffle(8, 4)]
@@ -111,6 +110,7 @@ def layers():
     specs += [conv2d.conv2d_named("conv2d_tiled_maps").with_tile(8, 3)]
     tiled = conv2d.conv2d_named("conv2d_register_tiled")
     specs += [dataclasses.replace(tiled, **how) for how in conv2d.OCCUPANCY.values()]
+    specs += conv2d.CHANNELS_LAST
     pairs = dataclasses.replace(conv2d.conv2d_named("im2col_gemm"), images=2)
     yield "im2col_gemm by pairs", pairs.plan(SHAPES["layer 2, 3 images"])
     for number, spec in enumerate(specs):

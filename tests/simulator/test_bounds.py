@@ -491,6 +491,16 @@ def test_what_conflicts_cost_is_what_the_bound_falls_by_without_them(toy):
     assert cost.on_the_bound == pytest.approx(bounds_of[0] - bounds_of[1], rel=0.05)
 
 
+@pytest.mark.parametrize(("elements", "warps", "spare"), [(32, 4, 3), (32, 1, 0), (128, 4, 0)])
+def test_updates_beyond_one_of_each_block_cost(elements, warps, spare):
+    """Where all lanes of a warp update different elements. spare: of each block and element."""
+    body = f"atomicMax((int*) p0 + threadIdx.x % {elements}, i);"
+    out = np.zeros(elements, np.float32)
+    costs = profile(body, out, threads=32 * warps).costs().costs
+    told = [(one.line, one.amount) for one in costs if "several warps of a block" in one.what]
+    assert told == ([(5, 132.0 * elements * spare)] if spare else [])
+
+
 def test_a_launch_without_avoidable_work_has_no_costs(toy, copied):
     found = copied.costs("toy")
     assert found.costs == () and "None of its work" in str(found)

@@ -1,41 +1,11 @@
-"""The causes that findings name in kernels of known patterns, most of them of the corpus."""
+"""The causes that findings name in kernels of known patterns."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from helpers import simulator
-from helpers.launch import simulate
-from helpers.tools import corpus
-
-FAULTY = Path(__file__).resolve().parent / "corpus" / "faulty"
-# The finding's words in the one finding of a kernel.
-CAUSES = {
-    "carved_arrays_overlap": "stage and square lie in the block's dynamic shared memory",
-    "copy_overtakes_readers": "let all threads meet at a __syncthreads() before the copy begins",
-    "block_atomic_across_blocks": "between blocks it must be the function without _block",
-    "fragment_rows_too_far_apart": "is the distance of two rows",
-    "sum_announced_before_it_is_stored": "Line 30 tells other blocks that the value is there",
-    "lock_freed_by_plain_store": "a __threadfence() is missing",
-    "work_item_replaced_too_early": "not all of them come to the barrier in line 15",
-    "zeros_read_before_they_are_counted": "a __syncthreads() is missing between the two lines",
-    "base_from_a_lane_that_is_not_there": "takes no part in this shuffle",
-    "mbarrier_counts_too_many_threads": "for 96 arrivals",
-    "gather_index_minus_one": "The index comes from",
-    "histogram_value_past_last_bin": "The index comes from",
-}
-
-
-@pytest.mark.parametrize("name", CAUSES)
-def test_a_faulty_pattern_has_one_finding_with_its_cause(name):
-    case = corpus.read(FAULTY / f"{name}.cu")
-    written = [argument.name for argument in case.of_role("out")]
-    (seen,) = simulate(case.plan(int), case.arrays(), simulator.profile, outputs=written)
-    (finding,) = seen.findings
-    assert CAUSES[name] in f"{finding.message}; {finding.cause}"
 
 
 def found(body: str, *arguments, parameters: str, block: int = 64, **more) -> tuple:

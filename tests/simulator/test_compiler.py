@@ -28,6 +28,7 @@ from helpers.simulator.compile import (
     named_later,
     nvrtc,
     nvrtc_worker,
+    standard_headers,
     toolkit,
 )
 from helpers.simulator.compile.ahead import Ahead
@@ -56,6 +57,7 @@ def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("HALO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(CarefulTranslation, "begin", lambda *_: None)
     forget()
+    cicc._servers.end()
     yield
     forget()
 
@@ -64,6 +66,7 @@ def forget() -> None:
     """Forget what the process has compiled."""
     for kept in (compiler._compiled, compiler._by_cicc, compiler.as_nvcc):
         kept.cache_clear()
+    cicc._called.clear()
 
 
 def kernel_of(source: str, **given) -> compiler.KernelInfo:
@@ -380,7 +383,7 @@ def test_a_long_source_is_not_changed_by_the_options_of_the_one_before():
     source = f"{LONG}__global__ void k(float* y, const float* x) {{ *y = *x; }}"
     restricted = compile_source(source, ["-restrict"], compiler="nvrtc").ptx
     assert ".nc" in restricted and ".nc" not in compile_source(source, compiler="nvrtc").ptx
-    assert [one.kept for one in nvrtc._waiting].count(None) == 1
+    assert [one.kind for one in nvrtc._processes.waiting].count(None) == 1
 
 
 def test_a_child_of_the_compiler_ends_with_its_parent():
@@ -390,11 +393,11 @@ struct T { static constexpr int v = T<N - 1, 2 * M>::v + T<N - 1, 2 * M + 1>::v;
 template <int M> struct T<0, M> { static constexpr int v = M; };
 __global__ void k(int* y) { *y = T<28, 0>::v; }
 """
-    process = nvrtc._Process(None)
+    process = nvrtc._start(None)
     nvrtc_worker.send(process.requests, [busy, "k.cu"])
     while not (children := children_of(process.pid)):
         time.sleep(0.01)
-    nvrtc._end(process)
+    process.end()
     while any(Path(f"/proc/{child}/exe").exists() for child in children):
         time.sleep(0.01)
 
@@ -596,6 +599,35 @@ def test_the_front_end_needs_no_host_compiler_and_comes_from_the_cache(monkeypat
     forget()
     monkeypatch.setattr(toolkit, "run", None)
     assert compiler.as_nvcc(compile_source(SHARED)) == first
+
+
+def test_a_server_of_the_front_end_writes_what_a_call_of_its_own_does():
+    """From the second call of a kind on; a wrong source costs it nothing."""
+    deep = f"__global__ void k(int* y) {{ *y = {'(' * 250_000}1{')' * 250_000}; }}"
+    wrong = SHARED.replace(";", "", 1)
+    sources = [SHARED, wrong, PLAIN, WITH_HEADERS, deep, SHARED]
+    alone = []
+    for source in sources:
+        cicc._called.clear()
+        alone.append(front_end_of(source))
+    assert not cicc._servers.waiting
+    assert [front_end_of(source) for source in sources] == alone
+    (server,) = cicc._servers.waiting
+    assert server.poll() is None and not children_of(server.pid)
+    folder = server.args[-1].removesuffix("/text.ptx")
+    assert Path(folder).is_dir()
+    cicc._servers.end()
+    assert not Path(folder).exists()
+
+
+def front_end_of(source: str) -> list[str]:
+    """Return the code that the front end writes, or what it says."""
+    options = compiler_options.read(())
+    try:
+        whole = f'{standard_headers.PRELUDE}#line 1 "k.cu"\n{source}'
+        return code_of(cicc.translate(whole, "k.cu", (), options))
+    except CompileFailed as refused:
+        return [refused.message]
 
 
 @pytest.mark.parametrize("missing", ["front end", "headers"])

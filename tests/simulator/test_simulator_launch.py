@@ -36,6 +36,12 @@ def checked(body: str, *more, parameters: str = "float* y", before: str = "", **
     )
 
 
+def read_at(address: int) -> simulator.Finding:
+    """The finding of a kernel that reads x, which points to an address."""
+    body = "y[threadIdx.x] = x[threadIdx.x];"
+    return only(checked(body, address, parameters="float* y, const float* x"))
+
+
 # ---- pointers ----
 
 
@@ -51,9 +57,7 @@ def test_an_array_that_was_freed_is_named_with_the_line_that_allocated_it():
     gc.collect()  # arrays of earlier tests that were freed later would push this one out
     address = memory.allocate(64)
     memory.free(address)
-    finding = only(
-        checked("y[threadIdx.x] = x[threadIdx.x];", address, parameters="float* y, const float* x")
-    )
+    finding = read_at(address)
     assert (finding.kind, finding.array) == ("out-of-bounds", "x"), finding
     assert (
         "x, an array of 64 bytes that has been freed (allocated at test_simulator_launch.py:"
@@ -64,13 +68,7 @@ def test_an_array_that_was_freed_is_named_with_the_line_that_allocated_it():
 def test_arrays_of_others_do_not_hide_which_pointer_was_wrong():
     others = [memory.allocate(64) for _ in range(200)]
     host = np.zeros(1 << 20, np.float32)
-    finding = only(
-        checked(
-            "y[threadIdx.x] = x[threadIdx.x];",
-            host.ctypes.data,
-            parameters="float* y, const float* x",
-        )
-    )
+    finding = read_at(host.ctypes.data)
     assert (
         f"at address {host.ctypes.data:#x}, x points to no array of the device" in finding.message
     )
@@ -90,25 +88,13 @@ def test_host_memory_in_the_place_of_an_array_freed_long_ago_is_a_host_pointer()
         memory.free(memory.allocate(128 << 20))
     hosts = [np.zeros(32 << 20, np.float32) for _ in range(4)]
     for host in hosts:
-        finding = only(
-            checked(
-                "y[threadIdx.x] = x[threadIdx.x];",
-                host.ctypes.data,
-                parameters="float* y, const float* x",
-            )
-        )
+        finding = read_at(host.ctypes.data)
         assert "x points to no array of the device" in finding.message
 
 
 def test_a_pointer_to_host_memory_is_outside_every_array():
     host = np.zeros(1 << 20, np.float32)
-    finding = only(
-        checked(
-            "y[threadIdx.x] = x[threadIdx.x];",
-            host.ctypes.data,
-            parameters="float* y, const float* x",
-        )
-    )
+    finding = read_at(host.ctypes.data)
     assert (finding.kind, finding.array) == ("out-of-bounds", "x")
     assert (
         "x points to no array of the device" in finding.message
@@ -125,13 +111,7 @@ def test_a_pointer_beside_the_shared_window_is_outside_every_array(distance):
     body = "__shared__ int tile; tile = 1; y[0] = reinterpret_cast<unsigned long long>(&tile);"
     source = kernel(body, "unsigned long long* y")
     assert simulator.check(source, "k", window, grid=(1,), block=(1,)) == ()
-    finding = only(
-        checked(
-            "y[threadIdx.x] = x[threadIdx.x];",
-            int(window[0]) + distance,
-            parameters="float* y, const float* x",
-        )
-    )
+    finding = read_at(int(window[0]) + distance)
     assert (finding.kind, finding.array) == ("out-of-bounds", "x")
     assert "x points to no array of the device" in finding.message
 

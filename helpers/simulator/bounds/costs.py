@@ -4,9 +4,10 @@
 
 Each cost is work of one resource that other code for the same result does without: sectors of loads
 beyond the bytes that lanes ask for, passes over the banks beyond the first, turns of atomics on one
-address, other words of constant memory, values that lack a register. By how much the bound falls
-without that work is what it costs on the bound. That is nothing where another resource makes the
-bound; then the table still says for how long its own resource is busy with it.
+address, updates that several warps of a block make of one element, other words of constant memory,
+values that lack a register. By how much the bound falls without that work is what it costs on the
+bound. That is nothing where another resource makes the bound; then the table still says for how
+long its own resource is busy with it.
 
 Below stands which resource limits the blocks that a multiprocessor holds. That costs nothing on a
 bound, which knows no waiting.
@@ -144,7 +145,8 @@ def cost_of(
 ) -> tuple[Cost, ...]:
     """Return the avoidable work of a launch. shares: those of its bounds; lines: of its profile."""
     found = []
-    for done, line, amount, what, cure in (*_by_line(lines), *_by_registers(counts, lines)):
+    kinds = (*_by_line(lines), *_by_blocks(counts, lines), *_by_registers(counts, lines))
+    for done, line, amount, what, cure in kinds:
         busy = {
             one.resource: min(1e6 * amount * done[one.resource] / one.per_second, one.microseconds)
             for one in shares
@@ -167,6 +169,24 @@ def _by_line(lines: Sequence[LineTraffic]) -> Iterator[tuple[_Done, int, float, 
         for line, amount in amounts.items():
             if amount > 0:
                 yield done, line, amount, what, cure
+
+
+def _by_blocks(
+    counts: Counts, lines: Sequence[LineTraffic]
+) -> Iterator[tuple[_Done, int, float, str, str]]:
+    """Yield the updates of arrays by atomics beyond one of each block for each element. Those of a
+    warp on one address are a kind of their own.
+    """
+    for row in lines:
+        elements = counts.elements.get(row.array, 0)
+        if not elements or (row.space, row.access) != ("global", "atomic"):
+            continue
+        spare = row.lanes - row.serialised - counts.blocks * elements
+        if spare > 0:
+            each = quantity(-(-row.lanes // elements), "update")
+            what = f"atomics of several warps of a block: {each} of each element of {row.array}"
+            cure = "add in shared memory first, then once for each block"
+            yield {"atomics": 1.0}, row.line, float(spare), what, cure
 
 
 def _by_registers(

@@ -79,7 +79,7 @@ class Counts:
     """What was counted of a launch, and what is known of its kernel.
 
     executed: by instruction of the kernel's program, warps that executed it; totals: the counters
-    that bounds are made of, by name.
+    that bounds are made of, by name; elements: of the arrays in global memory, by name.
     """
 
     kernel: Kernel = field(repr=False)
@@ -88,6 +88,7 @@ class Counts:
     dynamic_shared: int
     executed: np.ndarray = field(repr=False)
     totals: Mapping[str, float]
+    elements: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def blocks(self) -> int:

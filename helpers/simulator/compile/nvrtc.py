@@ -7,9 +7,6 @@ of them long. So the optimised PTX of a long source comes from a new child of a 
 compiled nothing itself. A child costs 9 ms, where a short source takes 14. That makes different PTX
 rare, and not impossible: of some sources it also differs between two processes that are alike.
 
-Each call uses a waiting process, or starts one. A source that crashes the compiler ends only that
-process, and so does Ctrl-C.
-
 It can keep headers precompiled, but only its own process reads them: the file holds addresses of
 that process. They would make the first source of a process slower by a third, and later ones of the
 same headers four times as fast; most programs have one. So nothing is precompiled here.
@@ -21,17 +18,13 @@ options. A few options are exceptions, because trials have shown that they leave
 
 from __future__ import annotations
 
-import atexit
 import os
-import subprocess
 import sys
-import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from . import nvrtc_worker, standard_headers, toolkit
+from .compiler_processes import Process, Processes
 
 # As many as compile at the same time at the most: one for each core, and those of the careful
 # translations. Where fewer may wait, a process would be ended and started again for each source,
@@ -53,32 +46,20 @@ _LONG = 6_000
 _NOT_OPTIMISED = {"-G", "-Xnvvm=-opt=0"}
 
 
-class _Process(subprocess.Popen):
-    """A process of nvrtc_worker.py with its two pipes.
-
-    kept: the options that it may have kept, None if it compiles each source in a child.
+def _start(kept: Hashable) -> Process:
+    """Start a process of nvrtc_worker.py. kept: the options that it may keep, None if it compiles
+    each source in a child.
     """
-
-    def __init__(self, kept: frozenset[str] | None) -> None:
-        self.kept = kept
-        with toolkit.fixed_addresses():
-            super().__init__(
-                [sys.executable, "-I", "-S", str(Path(nvrtc_worker.__file__))],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=toolkit.environment() | _KEPT_MEMORY,
-                cwd=toolkit.root(),
-            )
-        self.requests, self.answers = cast(BinaryIO, self.stdin), cast(BinaryIO, self.stdout)
-        library, builtins = map(str, toolkit.nvrtc_libraries())
-        headers = [part for header in standard_headers.headers().items() for part in header]
-        where = nvrtc_worker.ANEW if kept is None else nvrtc_worker.HERE
-        nvrtc_worker.send(self.requests, [where, library, builtins, *headers])
+    arguments = [sys.executable, "-I", "-S", str(Path(nvrtc_worker.__file__))]
+    process = Process(kept, arguments, toolkit.environment() | _KEPT_MEMORY, toolkit.root())
+    library, builtins = map(str, toolkit.nvrtc_libraries())
+    headers = [part for header in standard_headers.headers().items() for part in header]
+    where = nvrtc_worker.ANEW if kept is None else nvrtc_worker.HERE
+    nvrtc_worker.send(process.requests, [where, library, builtins, *headers])
+    return process
 
 
-_lock = threading.Lock()
-_waiting: list[_Process] = []
+_processes = Processes(_MOST_WAITING, _start)
 
 
 class CompilerCrashed(Exception):
@@ -90,32 +71,12 @@ def compile(text: str, file: str, options: Sequence[str]) -> tuple[str | None, s
 
     Raises CompilerCrashed and toolkit.ToolkitMissingError.
     """
-    request, kept = [text, file, *options], _kept(text, options)
-    answer, status = None, 0
-    # A waiting process may have ended meanwhile: the system ends processes when memory runs out.
-    for process in (_waiting_one(kept), None):
-        process = process or _Process(kept)
-        try:
-            answer, status = _ask(process, request)
-        except BaseException:  # after Ctrl-C, nobody would read this process's answer
-            _end(process)
-            raise
-        if answer is not None:
-            _give_back(process)
-            said, ptx, log = answer
-            return ptx if said == nvrtc_worker.ACCEPTED else None, log
+    answer, status = _processes.ask(_kept(text, options), [text, file, *options])
+    if answer is not None:
+        said, ptx, log = answer
+        return ptx if said == nvrtc_worker.ACCEPTED else None, log
     how = f"signal {-status}" if status < 0 else f"status {status}"
     raise CompilerCrashed(f"NVIDIA's compiler crashed on this source ({how}): simplify the source")
-
-
-def _ask(process: _Process, request: Sequence[str]) -> tuple[list[str] | None, int]:
-    """Return the answer and 0, or None and the exit status if the process ended."""
-    try:
-        nvrtc_worker.send(process.requests, request)
-        answer = nvrtc_worker.receive(process.answers)
-    except OSError:
-        answer = None
-    return answer, _end(process) if answer is None else 0
 
 
 def _kept(text: str, options: Sequence[str]) -> frozenset[str] | None:
@@ -123,49 +84,3 @@ def _kept(text: str, options: Sequence[str]) -> frozenset[str] | None:
     if len(text) > _LONG and not _NOT_OPTIMISED & set(options):
         return None
     return frozenset(option for option in options if not option.startswith(_FORGOTTEN))
-
-
-def _waiting_one(kept: frozenset[str] | None) -> _Process | None:
-    with _lock:
-        for process in reversed([one for one in _waiting if one.kept == kept]):
-            _waiting.remove(process)
-            if process.poll() is None:
-                return process
-    return None
-
-
-def _give_back(process: _Process) -> None:
-    with _lock:
-        _waiting.append(process)
-        oldest = _waiting.pop(0) if len(_waiting) > _MOST_WAITING else None
-    if oldest is not None:
-        _end(oldest)
-
-
-def _end(process: _Process) -> int:
-    """End a process, if it still runs, and return its exit status."""
-    for stream in (process.requests, process.answers):
-        with suppress(OSError):  # the rest of the request has no reader any more
-            stream.close()
-    try:
-        return process.wait(0.2)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return process.wait()
-
-
-@atexit.register
-def _end_all() -> None:
-    while _waiting:
-        _end(_waiting.pop())
-
-
-def _forget() -> None:
-    """Forget all processes: after a fork, the pipes belong to the parent."""
-    global _lock
-    _lock = threading.Lock()
-    _waiting.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)

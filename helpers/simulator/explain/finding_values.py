@@ -12,6 +12,7 @@ from typing import Any
 
 from ..compile.toolchain import CompileFailed
 from ..findings.findings import Finding
+from ..launch.launch_limits import Extents
 from ..machine.faults import LaunchRefused
 from .expressions import Evaluator, NotEvaluated, indices_in, names_in
 from .formulas import cell_text
@@ -115,10 +116,12 @@ def values_of(finding: Finding, tape: LaunchRecord) -> tuple[str, ...]:
     """
     if finding.kind not in _KINDS or finding.array is None or finding.index is None:
         return ()
-    own = _access_at(tape, finding, finding.line, finding.thread)
+    own = _access_at(tape, finding, finding.line, [finding.thread])
     rows = [own] if own is not None else []
-    if finding.kind == "race" and finding.other_line is not None:
-        other = _access_at(tape, finding, finding.other_line, None)
+    if own is not None and finding.kind == "race" and finding.other_line is not None:
+        near = tape.threads_of_line(finding.block, finding.other_line, own[1].address)
+        others = [one for one in near if one != finding.thread]
+        other = _access_at(tape, finding, finding.other_line, others)
         rows += [other] if other is not None else []
     texts = []
     for step, access in rows:
@@ -173,15 +176,10 @@ def with_values(
 
 
 def _access_at(
-    tape: LaunchRecord, finding: Finding, line: int, thread: tuple[int, int, int] | None
+    tape: LaunchRecord, finding: Finding, line: int, threads: Sequence[Extents]
 ) -> tuple[Step, Access] | None:
-    """Return the first access of a thread to the cell of a finding in a line; thread: None for any
-    but the finding's own.
-    """
-    threads = [thread] if thread is not None else tape.threads
+    """Return the first access of one of the threads to the cell of a finding in a line."""
     for one in threads:
-        if thread is None and one == finding.thread:
-            continue
         try:
             steps = tape.thread(finding.block, one)
         except (ValueError, RuntimeError):

@@ -26,6 +26,8 @@ from .recording import Event, Recording
 from .steps import Access, Decision, Step, ThreadLog
 from .translation import NotRecorded
 
+_WIDEST = 64  # bytes of an access
+
 
 class Visit(NamedTuple):
     """A thread at a decision: its nth time there, from 0, and whether the condition was true."""
@@ -179,6 +181,26 @@ class Tape:
     def thread_of(self, number: int) -> Extents:
         x, y, _ = self.block
         return number % x, number // x % y, number // x // y
+
+    def threads_of_line(self, block: Extents, line: int, address: int) -> list[Extents]:
+        """Return the threads of a block that access memory around an address in a line of the
+        source, in their order, without reading all of their steps, which takes long.
+        """
+        columns, translation = self.recording.columns, self.recording.kernel.translation
+        assert translation is not None
+        pcs = [pc for pc in np.unique(columns.pc) if translation.rows[pc].line == line]
+        is_there = (columns.block == self._number(block, self.grid, "block")) & np.isin(
+            columns.pc, pcs
+        )
+        found: set[int] = set()
+        for number in np.flatnonzero(is_there & columns.has_addresses).tolist():
+            event = self.recording.event(number)
+            found |= {
+                32 * event.warp + lane
+                for lane, where in zip(event.lanes, event.addresses or (), strict=True)
+                if abs(where - address) < _WIDEST
+            }
+        return [self.thread_of(number) for number in sorted(found)]
 
     def accesses(self) -> list[Access]:
         """Return the accesses of all recorded threads, in the order of the launch."""

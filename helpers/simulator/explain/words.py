@@ -379,9 +379,9 @@ def _truth(choice: Choice) -> str:
     return "true" if choice.is_true else "false"
 
 
-def _output(story: Story, cell_number: int | None = None) -> str:
-    """Return a cell of the output, by all its indices if it has several."""
-    at = story.cell if cell_number is None else cell_number
+def _output(story: Story) -> str:
+    """Return the cell of the output, by all its indices if it has several."""
+    at = story.cell
     index = np.unravel_index(at, story.shape) if len(story.shape) > 1 else (at,)
     return cell(story.output, [int(one) for one in index])
 

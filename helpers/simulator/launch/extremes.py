@@ -87,6 +87,8 @@ def _values(address: int, nbytes: int, end: np.integer) -> np.ndarray:
 
 def _found(kernel: Kernel) -> Iterator[_Update]:
     """Yield the updates of arrays that the kernel changes by atomics of one kind alone."""
+    if "atom." not in kernel.compiled.ptx and "red." not in kernel.compiled.ptx:
+        return  # most kernels, and each launch asks
     updates, changes = (
         np.flatnonzero(np.isin(kernel.program.instructions["operation"], operations)).tolist()
         for operations in _operations()

@@ -193,16 +193,19 @@ def launch(
                 observe, deadline, outputs, sample_every=sample_every, workers=workers,
                 undo=_ON_REQUEST if may_ask else _NEVER, **more,
             )
+            findings = report.findings
             if rehearsed is not None:
                 findings = _confirmed(one, report, rehearsed, observe, sample_every, deadline)
-                report = replace(report, findings=findings)
         finally:
             machine().halo_forget_before()
-        if not report.findings and (remarks or whole):
-            report = replace(report, remarks=(*remarks, *coverage.remarks(kernel, whole)))
-    report = replace(report, findings=cures.as_tried(one_a_cause(report.findings), causes))
+        if findings or not (remarks or whole):
+            remarks = ()
+        else:
+            remarks = (*remarks, *coverage.remarks(kernel, whole))
+    findings = cures.as_tried(one_a_cause(findings), causes)
     if "initialisation" in observe:
-        report = replace(report, findings=with_warnings(report.findings, warned(kernel)))
+        findings = with_warnings(findings, warned(kernel))
+    report = replace(report, findings=findings, remarks=remarks)
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
         print(report.printed, end="", flush=True)
     if report.fatal is not None:
@@ -391,10 +394,9 @@ class _Launch:
         try:
             _wait(deadline)
             report = self._report(request, time.monotonic() - start)
-            if report.completed and request.sample_every == 1:
-                report = replace(
-                    report, findings=report.findings + _unwritten(self.kernel, self.arrays, outputs)
-                )
+            is_whole = report.completed and request.sample_every == 1
+            if is_whole and (unwritten := _unwritten(self.kernel, self.arrays, outputs)):
+                report = replace(report, findings=report.findings + unwritten)
         finally:
             machine().halo_finish()
         return report
@@ -688,9 +690,11 @@ def _run_carefully(
     )
     if report.fatal is not None and careful.is_left_out(machine().halo_fatal()[0].here.pc):
         return None
+    is_whole = report.completed and len(blocks) == one.blocks
+    if not report.findings and report.fatal is None:
+        return _Rehearsal(report, is_whole)
     findings = tuple(finding for finding in report.findings if finding.kind != "runaway")
     fatal = report.fatal if report.fatal is not None and report.fatal.kind != "runaway" else None
-    is_whole = report.completed and len(blocks) == one.blocks
     return _Rehearsal(replace(report, findings=findings, fatal=fatal), is_whole)
 
 

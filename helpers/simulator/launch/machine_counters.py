@@ -238,4 +238,9 @@ def _counts(report: LaunchReport, kernel: Kernel, profile: Profile, shared: int)
     totals["constant_replays"] = float(profile.constant_load_replays)
     totals["sectors_read"] = float(report.sectors_read)
     totals["sectors_written"] = float(report.sectors_written)
-    return Counts(kernel, profile.grid, profile.block, shared, report.executed, totals)
+    elements = {
+        one.name: one.nbytes // one.element_bytes
+        for one in report.arrays.values()
+        if one.space == "global" and one.element_bytes
+    }
+    return Counts(kernel, profile.grid, profile.block, shared, report.executed, totals, elements)

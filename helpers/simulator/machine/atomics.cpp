@@ -297,7 +297,7 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
     if (i.flags & (ACQUIRE | RELEASE))
         w.order.used = true;    // cuda::atomic with an order of its own is a fence and an atomic
     if (operation == ATOMIC_ADD && i.elements == 1 && is_whole(i) && !w.order.used &&
-        !w.one_of_many) {
+        (!w.one_of_many || i.space == SHARED_SPACE)) {
         if (i.bytes == 4) return add_by_lane<std::uint32_t>(w, warp, i, lanes, addresses), true;
         if (i.bytes == 8) return add_by_lane<std::uint64_t>(w, warp, i, lanes, addresses), true;
     }

@@ -390,6 +390,30 @@ std::uint32_t lanes_to_watch(const Worker& w, const Clocks& clock, std::uint32_t
     return rest;
 }
 
+// Remembers the updates of cells that since the last barrier nothing has accessed but atomics of
+// several warps of this block: one more says nothing new but who came last. Returns the other lanes.
+std::uint32_t lanes_beside_updates(const Worker& w, const Clocks& clock, std::uint32_t first,
+                                   Region& region, std::uint32_t lanes,
+                                   const std::uint64_t* addresses, std::uint32_t size) {
+    if (size != std::uint32_t(1) << region.grain) return lanes;
+    const std::uint32_t block = w.block_number, turn = w.turn;
+    constexpr std::uint8_t by_many = Races::BY_ATOMIC | Races::MANY_THREADS | Races::MANY_WARPS;
+    std::uint32_t rest = 0;
+    for_lanes(lanes, [&](int lane) {
+        RaceCell& cell = *region.cells_at(addresses[lane] - region.start, size);
+        const bool unread = cell.read_block < region.oldest ||
+                            (cell.read_block == block && cell.read_when < turn &&
+                             !(cell.read_flags & Races::MANY_BLOCKS));
+        const bool updated = cell.write_flags == by_many && cell.write_block == block &&
+                             cell.write_when >= turn;
+        if (updated && unread)
+            cell.write_when = clock[lane],
+            cell.write_who = first + static_cast<std::uint32_t>(lane);
+        else rest |= 1u << lane;
+    });
+    return rest;
+}
+
 // A read that has waited enters the cells. Nobody has written in this turn, so that it collides
 // with nothing.
 void enter(const Worker& w, Region& region, const PendingRead& read) {
@@ -474,10 +498,12 @@ bool watch_for_races(Worker& w, Warp& warp, Region& region, std::int32_t pc, std
         return true;
     const Instruction& i = w.instruction(pc);
     bool within_block = access == ATOMIC && (i.flags & SCOPE_CTA) && !region.is_shared();
+    const std::uint32_t first = Toucher::pack(static_cast<std::uint32_t>(pc), warp.thread(0));
+    if (access == ATOMIC && !within_block)
+        lanes = lanes_beside_updates(w, warp.clock, first, region, lanes, addresses, size);
     if (access != ATOMIC && !w.order.used)
-        lanes = lanes_to_watch<access>(
-            w, warp.clock, Toucher::pack(static_cast<std::uint32_t>(pc), warp.thread(0)), region,
-            lanes, addresses, size, shapes);
+        lanes = lanes_to_watch<access>(w, warp.clock, first, region, lanes, addresses, size,
+                                       shapes);
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         watch_races<access>(w, warp, lane, region, addresses[lane], size, pc,

@@ -196,16 +196,6 @@ class Requests(Sequence[Request]):
             rows = [row for row in rows if row[place] == word]
         return Requests(rows, self._lanes, self._offsets)
 
-    def words_by_lane(self) -> np.ndarray:
-        """Return how many words of 4 bytes each lane accesses, shape (32,). A part of a word counts
-        as one.
-        """
-        if not self._rows:
-            return np.zeros(32, int)
-        lanes = [self._lanes[row.first : row.end] for row in self._rows]
-        words = np.repeat([-(-row.size // 4) for row in self._rows], list(map(len, lanes)))
-        return np.bincount(np.concatenate(lanes), words, minlength=32).astype(int)
-
     def _made(self, row: RequestRow) -> Request:
         lanes, offsets = (
             tuple(values[row.first : row.end].tolist()) for values in (self._lanes, self._offsets)

@@ -71,7 +71,14 @@ class Resources:
 def begin(compiled: Compiled) -> None:
     """Begin to assemble a program, while the caller goes on."""
     if toolkit.program("ptxas") is not None:
-        _Assembling.of(_input(compiled))
+        _begin(*_input(compiled))
+
+
+@lru_cache(maxsize=16)
+def _begin(ptx: str, architecture: str, registers: int, contract: bool) -> None:
+    """Begin once: each launch asks for it, and a second thread would find what the first has made.
+    """
+    _Assembling.of((ptx, architecture, registers, contract))
 
 
 def require(compiled: Compiled) -> None:

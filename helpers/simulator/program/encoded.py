@@ -308,10 +308,11 @@ def sees_the_order_of_blocks(program: Program) -> bool:
     machine looks for other accesses to the same numbers while several workers run the launch.
     """
     instructions, ids = program.instructions, library.operation_ids()
-    atomics = [number for name, number in ids.items() if name.startswith("atom.")]
+    operation, flags = instructions["operation"], instructions["flags"]
+    names = library.operation_names()
+    atomics = [k for k in np.unique(operation).tolist() if names[k].startswith("atom.")]
     updates = [ids[name] for name in _UPDATES]
     others = [ids[name] for name in _SHOWING_ORDER if name in ids]
-    operation, flags = instructions["operation"], instructions["flags"]
     commutes = (
         np.isin(operation, updates)
         & np.isin(instructions["type"], _WHOLE_NUMBERS)

@@ -9,6 +9,7 @@ addresses are the same if the same operations compute them from the same registe
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,8 +67,16 @@ class Dataflow:
         """Return an access to memory: of those in a line of the PTX that begin with `root`, the one
         of this number. A call that inlining has replaced has all its accesses in one line.
         """
-        found = [k for k in self._all(root) if self.body.lines[k] == line]
+        found = self._by_line.get((root, line), ())
         return found[number] if number < len(found) else None
+
+    @cached_property
+    def _by_line(self) -> dict[tuple[str, int], list[int]]:
+        """The statements by the name that their opcodes begin with, and their line of the PTX."""
+        found: dict[tuple[str, int], list[int]] = {}
+        for k, at in enumerate(zip(self._operations, self.body.lines, strict=True)):
+            found.setdefault(at, []).append(k)
+        return found
 
     def uses_an_atomic(self) -> bool:
         """Return whether the function uses the value that an atomic function returns."""
@@ -147,6 +156,8 @@ class Dataflow:
 
     def _all(self, *roots: str) -> list[int]:
         """Return the statements whose opcodes begin with one of these names."""
+        if len(roots) == 1:
+            return self._statements.get(roots[0], [])
         return sorted(k for root in roots for k in self._statements.get(root, ()))
 
     def _base(self, statement: int) -> object:
@@ -226,13 +237,14 @@ class Dataflow:
         """Return the stores to the array of an access that stand before it, behind the last barrier
         before it.
         """
-        root, found = self.root_of(statement), []
-        for k in range(statement - 1, -1, -1):
-            if self._is(k, "bar", "barrier"):
-                break
-            if self._is(k, "st") and root is not None and self.root_of(k) == root:
-                found.append(k)
-        return found
+        root, stores = self.root_of(statement), self._all("st")
+        if root is None:
+            return []
+        barriers = self._all("bar", "barrier")
+        behind = bisect_left(barriers, statement)
+        first = barriers[behind - 1] if behind else 0
+        between = stores[bisect_left(stores, first) : bisect_left(stores, statement)]
+        return [k for k in reversed(between) if self.root_of(k) == root]
 
     def barriers_between(
         self, first: int, second: int, missed: Collection[int]

@@ -15,11 +15,16 @@ import sys
 import types
 import warnings
 
+from ._account import to_dicts as account
 from ._devices import devices
 from ._errors import SimulatorWarning
 from ._findings import findings
+from ._order import account_in_words, keep_account
 
-__all__ = ["PyCUDAImportedError", "SimulatorWarning", "devices", "findings", "install", "installed"]
+__all__ = [
+    "PyCUDAImportedError", "SimulatorWarning", "account", "account_in_words", "devices",
+    "findings", "install", "installed", "keep_account",
+]
 
 # autoprimaryctx and autoinit make a context when they are imported, so they wait for the user's
 # import.

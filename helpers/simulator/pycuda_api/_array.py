@@ -44,6 +44,7 @@ from ._errors import no_textures
 from ._host import pagelocked_empty
 from ._memory import mem_alloc
 from ._stream import Stream, number_of
+from ._times import LAUNCH_US
 
 
 class GPUArray(DeviceArray):
@@ -538,7 +539,7 @@ def reduce_arrays(
         if not array.flags.forc:
             raise RuntimeError("a reduction needs contiguous arrays")
     require_c_types(what, np.dtype(dtype), *(array.dtype for array in arrays))
-    work = _order.begin(number_of(stream, what), f"gpuarray.{what}")
+    work = _order.begin(number_of(stream, what), f"gpuarray.{what}", LAUNCH_US)
     with np.errstate(all="ignore"):
         value = np.asarray(
             function(

@@ -10,6 +10,7 @@ from helpers.simulator.machine import memory
 from . import _findings, _memcpy, _order
 from ._array_layout import DeviceArray, address_of_array, order_in_memory
 from ._stream import Stream, number_of
+from ._times import of_bytes_on_device, of_copy
 
 
 def copy(target, source, *, asynchronous: bool = False, stream: Stream | None = None) -> None:
@@ -41,7 +42,9 @@ def copy(target, source, *, asynchronous: bool = False, stream: Stream | None = 
         )
     if not as_it_lies:
         _check_gaps(source, target)
-    work = _order.begin(number, call)
+    of_host = any(isinstance(one, np.ndarray) for one in (source, target))
+    least = of_copy(source.nbytes) if of_host else of_bytes_on_device(2 * source.nbytes)
+    work = _order.begin(number, call, least)
     values = _fetch(source, work, call, flat=as_it_lies, blocking=not asynchronous)
     _store(target, values, work, flat=as_it_lies, blocking=not asynchronous)
 

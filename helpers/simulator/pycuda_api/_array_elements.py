@@ -15,6 +15,7 @@ from ._array_layout import DeviceArray, address_of_array, order_in_memory
 from ._dtypes import dtype_to_ctype
 from ._errors import CompileError
 from ._stream import Stream, number_of
+from ._times import LAUNCH_US
 
 Out = TypeVar("Out", bound=DeviceArray)
 
@@ -45,7 +46,7 @@ def run(
         )
     if not out.size:
         return out
-    work = _order.begin(number_of(stream, what), f"GPUArray {what}")
+    work = _order.begin(number_of(stream, what), f"GPUArray {what}", LAUNCH_US)
     values = [read_flat(array, work, what) for array in inputs]
     with np.errstate(all="ignore"):
         result = np.asarray(function(*values))

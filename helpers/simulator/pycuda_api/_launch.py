@@ -23,7 +23,7 @@ from helpers.simulator.program.module import Kernel
 from helpers.simulator.program.module import Module as LoadedModule
 from helpers.simulator.program.module import load as load_module
 
-from . import _devices, _errors, _findings, _order, _times
+from . import _account, _devices, _errors, _findings, _order, _times
 from ._arguments import (
     LAUNCH,
     Argument,
@@ -208,6 +208,8 @@ class Function:
         if counts:
             profile = profile_of(report, self._kernel, grid, block, shared)
             microseconds = self._least[key] = _times.of_launch(profile)
+            if _account.is_kept():
+                _account.note(work.what, work.site).first = _account.first_change(profile)
         _order.lasts(work, microseconds or 0.0)
         return microseconds or 0.0
 

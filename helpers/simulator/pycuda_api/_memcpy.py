@@ -17,6 +17,7 @@ from helpers.simulator.machine.layouts import only_dtype
 from helpers.simulator.program.module import Kernel
 
 from . import _devices, _errors, _findings, _order, _times
+from ._account import Hold
 from ._device import Context
 from ._memory import DeviceAllocation, Order, address_of, mem_alloc, plain_address_of, whole_number
 from ._stream import number_of
@@ -102,6 +103,8 @@ def note_host_side(
         _order.touch_pinned(work, start, start + nbytes, write=write)
     if blocking or (write and not locked):
         _order.finished(work)
+    pageable = None if locked else Hold.PAGEABLE
+    _order.is_copy(work, Hold.HOST_WAITS if blocking else pageable)
 
 
 def _htod(dest: object, src: object, call: str, stream: int, *, blocking: bool) -> None:

@@ -39,7 +39,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from . import _devices, _findings
+from . import _account, _devices, _findings
 
 NULL = 0  # the null stream of the current device; that of device d has the number -d
 _NON_BLOCKING = 1
@@ -49,8 +49,8 @@ _KEPT = 4096
 
 @dataclass(eq=False)
 class Work:
-    """One piece of work: `number` in `stream`, its name in words, the clock with itself in it, and
-    the program's line.
+    """One piece of work: `number` in `stream`, its name in words, the clock with itself in it, the
+    program's line, and why it runs beside no other, where an account is kept.
     """
 
     stream: int
@@ -58,6 +58,7 @@ class Work:
     what: str
     clock: dict[int, int] = field(repr=False)
     site: tuple[str, int]
+    hold: _account.Hold | None = None
 
     def where(self) -> str:
         place = "the null stream" if self.stream <= NULL else f"stream {self.stream}"
@@ -219,7 +220,14 @@ def _begin(stream: int, what: str, past: dict[int, int], microseconds: float) ->
     state.clocks[stream] = clock
     if stream > NULL and stream not in state.non_blocking:
         _join(blocking, clock)
-    return Work(stream, number, what, clock, _findings.call_site() if _watching() else ("", 0))
+    is_kept = _account.is_kept()
+    site = _findings.call_site() if is_kept or _watching() else ("", 0)
+    if is_kept:
+        _account.note(what, site, 1, microseconds)
+    work = Work(stream, number, what, clock, site)
+    if stream <= NULL and any(s > NULL and s not in state.non_blocking for s in state.counts):
+        _hold(work, _account.Hold.NULL_STREAM)
+    return work
 
 
 def _end_of(clock: dict[int, int]) -> float:
@@ -235,6 +243,42 @@ def _end_of(clock: dict[int, int]) -> float:
 def lasts(work: Work, microseconds: float) -> None:
     """Say how long the last work of a stream takes at least, once that is known."""
     _state.ends[work.stream] += microseconds
+    if _account.is_kept():
+        _account.note(work.what, work.site, microseconds=microseconds)
+
+
+@_alone
+def is_copy(work: Work, hold: _account.Hold | None) -> None:
+    """Say for the account of times that work copies between the host and the device. hold: why it
+    runs beside no other.
+    """
+    if _account.is_kept():
+        _account.note(work.what, work.site).is_copy = True
+    if hold is not None:
+        _hold(work, hold)
+
+
+def _hold(work: Work, hold: _account.Hold) -> None:
+    """Record why work runs beside no other; what is known last counts."""
+    if _account.is_kept():
+        holds = _account.note(work.what, work.site).holds
+        holds.update([hold])
+        if work.hold is not None:
+            holds.subtract([work.hold])
+        work.hold = hold
+
+
+@_alone
+def keep_account() -> None:
+    """Keep an account of all work from now on, with the times of launches."""
+    _account.keep()
+    _state.are_timed = True
+
+
+@_alone
+def account_in_words() -> str:
+    """Return the account of all work as a table."""
+    return _account.text(max(_state.ends.values(), default=0.0))
 
 
 @_alone

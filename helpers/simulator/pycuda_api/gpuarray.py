@@ -33,6 +33,7 @@ from ._dtypes import get_or_register_dtype
 from ._errors import CompileError, LaunchError
 from ._memory import mem_alloc
 from ._stream import Stream, number_of
+from ._times import LAUNCH_US
 
 # ---- vector types ----
 
@@ -255,7 +256,7 @@ def multi_put(
     if out is not None and len(out) != len(arrays):
         raise ValueError("out needs one entry for each of the arrays")
     out = [GPUArray(dest_shape, a.dtype, a.allocator) for a in arrays] if out is None else out
-    work = _order.begin(number_of(stream, "multi_put"), "gpuarray.multi_put")
+    work = _order.begin(number_of(stream, "multi_put"), "gpuarray.multi_put", LAUNCH_US)
     indices = read_flat(dest_indices, work, "multi_put").astype(np.int64)
     for source, target in zip(arrays, out, strict=True):
         values = _picked(read_flat(source, work, "multi_put"), np.arange(len(indices)), "multi_put")
