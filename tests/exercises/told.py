@@ -18,6 +18,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         # the condition that is there is no fault
         ("i < n", "true"),
         ("i < n", "i <= n"),
+        # the updates of two blocks meet, and no atomic function would make that right
+        ("blockIdx.x * blockDim.x", "blockIdx.x * gridDim.x"),
     ),
     "axpy_two": (
         ("k < 2; ++k)", "k < 1; ++k)"),
@@ -30,6 +32,9 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "block_max": (
         ("128", "129"),
+        # of the only output, another decision makes the value right by chance
+        ("fmaxf(s[t], s[t + half])", "s[t] + s[t + half]"),
+        ("fmaxf(s[t], s[t + half])", "s[t + half]"),
     ),
     "block_sums": (
         ("stride >= 1;", "stride > 1;"),
@@ -82,6 +87,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "conv2d_basic": (
         ("image[(c * H + h", "image[(c + H + h"),
+        # what a thread computes is right; where it stores is not
+        ("out_h + h) * out_w + w]", "out_h + w) * out_w + h]"),
     ),
     "conv2d_channels_tree": (
         ("if (z < half) partial", "if (z <= half) partial"),
@@ -97,6 +104,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "conv2d_half": (
         ("(c * H + h + p) * W + w + q", "(c * H + h) * W + w + q"),
+        ("(c * K + p) * K + q", "(c * K + p) * q + K"),
     ),
     "conv2d_implicit_gemm": (
         ("const int h = col / out_w", "const int h = col / W"),
@@ -111,6 +119,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         # many steps: only some of the wrong cells are followed
         ("r < 8; ++r", "r < 7; ++r"),
         ("h + r < H && w + i < W", "h + r <= H && w + i < W"),
+        # what an element of a local array held is gone
+        ("sum[o][i] += ", "sum[o][i] = "),
     ),
     "conv2d_register_2d": (
         ("tile[row + h + p]", "tile[row + p]"),
@@ -132,10 +142,13 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "conv2d_tiled_maps": (
         ("o < MAPS; ++o)\n            if (first", "o < MAPS - 1; ++o)\n            if (first"),
+        ("sum[o] += ", "sum[o] = "),
     ),
     "conv2d_two": (
         ("p < 8; ++p", "p < 7; ++p"),
         ("top + r < H && left + s < W", "top + r < H"),
+        ("x[(top + r) * W + left + s]", "x[(top + r) * H + left + s]"),
+        ("row = 2 * threadIdx.y", "row = threadIdx.y"),
     ),
     "conv2d_unrolled": (
         ("W + q]", "W - q]"),
@@ -148,6 +161,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     "conv_pool": (
         ("h >= out_h || w >= out_w", "h >= out_h && w >= out_w"),
         ("(out_h + pool - 1) / pool", "out_h / pool"),
+        # largest of some: a turned decision makes one of them right by chance
+        ("max(largest, sum)", "largest + sum"),
+        ("w = column * pool + s;", "w = column + s;"),
+        ("const int h = row * pool + r,", "const int h = row + r,"),
     ),
     "copy_async": (
         ("start_copy(tiles[0],", "start_copy(tiles[1],"),
@@ -161,6 +178,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("value[k] = i < n ? in[i]", "value[k] = i <= n ? in[i]"),
         ("blockIdx.x * THREADS * LOADS + threadIdx.x", "blockIdx.x * THREADS + threadIdx.x"),
         ("gridDim.x * THREADS * LOADS", "gridDim.x * THREADS"),
+        ("out[i] = value[k]", "out[first] = value[k]"),
     ),
     "deal_cells": (
         ("__syncthreads();", "__syncthreads;"),
@@ -181,6 +199,15 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "gemm_flat": (
         ("i += ROWS", "i += STEP"),
+        # the wait that is missing is that at the top of the loop
+        ("tile_x[k][tx];\n        __syncthreads();", "tile_x[k][tx];"),
+        # no single wait is enough
+        (
+            "        __syncthreads();\n        for (int k = 0; k < STEP; ++k) "
+            "sum += tile_a[ty][k] * tile_x[k][tx];\n        __syncthreads();",
+            "        for (int k = 0; k < STEP; ++k) sum += tile_a[ty][k] * tile_x[k][tx];",
+        ),
+        ("A[row * inner + first + tx]", "A[row * STEP + first + tx]"),
     ),
     "gemm_patch": (
         ("tile_a[ty + p * ACROSS][i]", "tile_a[ty + p][i]"),
@@ -188,6 +215,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     "im2col_basic": (
         ("h = pixel / out_w, w", "h = pixel / W, w"),
         ("w = pixel % out_w", "w = pixel % out_h"),
+        ("out_w + pixel]", "out_w + pixel / 2]"),
     ),
     "implicit_counting": (
         ("q -= K; ++p;", "q -= K;"),
@@ -210,12 +238,15 @@ EDITS: dict[str, tuple[Edit, ...]] = {
             "[threadIdx.y + i / K][threadIdx.x + i % K]",
             "[threadIdx.y + i % K][threadIdx.x + i / K]",
         ),
+        ("sum[m] += ", "sum[m] = "),
     ),
     "running_sums": (
         ("s[t - far]", "s[t + far]"),
     ),
     "second_difference": (
         ("127)", "126)"),
+        # in a small case the store that is outside of the array is not needed
+        ("tile[130]", "tile[129]"),
     ),
     "small_product": (
         # no wait helps two threads with one cell
@@ -258,6 +289,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "to_half": (
         ("i < n / 2", "i < n"),
+        ("[i] = __floats2half2_rn", "[i / 2] = __floats2half2_rn"),
+        ("[i] = __floats2half2_rn", "[n / 2 - 1 - i] = __floats2half2_rn"),
     ),
     "transpose": (
         # what a thread reads is right; where it stores is not

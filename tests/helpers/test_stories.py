@@ -16,6 +16,7 @@ from helpers.exercises.judge.compiler_words import Remark
 from helpers.exercises.judge.verdict import ExerciseError, Verdict
 from helpers.simulator import Finding
 from helpers.simulator.explain import pictures, story, words
+from helpers.simulator.findings.words import Cause, Sentence
 from tests import golden
 from tests.exercises import edited
 from tests.exercises.answers import Edit
@@ -212,6 +213,26 @@ def test_the_reason_for_no_story_does_not_come_before_a_finding() -> None:
     said = stories.untold(found, "Its launches are not recorded.")
     assert said.explanation.sentence.startswith("FAIL: race")
     assert "Its launches are not recorded." in str(said)
+
+
+@pytest.mark.parametrize(
+    ("name", "cause", "is_told"),
+    [
+        ("axpy_basic", Cause.UPDATED(element="y[i]", atomic="A()", instead="B()"), False),
+        ("block_histograms", Cause.UPDATED(element="c[i]", atomic="A()", instead="B()"), True),
+        ("axpy_basic", Cause.GUARD(), False),
+        ("axpy_basic", Cause.NO_WAIT_FOUND(), False),
+        ("axpy_basic", Cause.NO_BARRIER(), True),  # which has been tried
+    ],
+)
+def test_no_cure_is_told_that_nobody_has_tried(name: str, cause: Sentence, is_told: bool) -> None:
+    """An atomic function is told where the solution has one."""
+    finding = replace(a_race(), causes=(cause,))
+    found = Verdict(name, "finding", f"FAIL\n{finding}", 0, 5, finding=finding, is_guess=True)
+    said = stories.without_untried_cure(found, exercises.find(name))
+    advice = " ".join(finding.cause.split())
+    assert (advice in " ".join(str(said).split())) == is_told
+    assert finding.headline in " ".join(str(said).split())
 
 
 def test_a_guess_says_that_it_is_one() -> None:

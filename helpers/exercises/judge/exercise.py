@@ -57,6 +57,7 @@ class Exercise(GradedExercise):
             if stories.is_explainable(verdict):
                 _recognised[self.name] = cell
             return verdict
+        verdict = stories.without_untried_cure(verdict, self)
         try:
             told = stories.story_of(self, cell)
         except NoStory as error:

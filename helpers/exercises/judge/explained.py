@@ -6,8 +6,8 @@ This needs no exercise, no reference and no solution: it runs in a grader's box 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,14 +69,16 @@ def told_of(cell: KernelCell, tasks: Iterable[Task], limit_s: float) -> Told | N
     found: Told | None = None
     why_not = ""
     begun = time.process_time()
+    tasks = tuple(tasks)
     for task in tasks:
         if time.process_time() > begun + MOST_SECONDS:
             break
-        if len(task.case.steps) != 1 or task.case.within:
+        if not _is_plain(task.case):
             why_not = why_not or "a case has several launches, or another kernel calls the answer"
             continue
         try:
-            told = _in_case(cell, task, limit_s, begun + MOST_SECONDS)
+            others = [one for one in tasks if one is not task and _is_plain(one.case)]
+            told = _in_case(cell, task, limit_s, begun + MOST_SECONDS, others)
         except (NotRecorded, CompileFailed, LaunchRefused) as error:
             why_not = why_not or str(error)
             continue
@@ -120,9 +122,23 @@ def _knows_more(story: Story, other: Story) -> bool:
     return not other.causes or story.causes[0].kind == "index"
 
 
-def _in_case(cell: KernelCell, task: Task, limit_s: float, until: float) -> Told | None:
+def _is_plain(case: Case) -> bool:
+    """Return whether a case is one launch of the answer."""
+    return len(case.steps) == 1 and not case.within
+
+
+def _in_case(
+    cell: KernelCell, task: Task, limit_s: float, until: float, others: Iterable[Task]
+) -> Told | None:
     experiment = experiment_of(task.case, cell)
-    story = explain(experiment, judge_of(task, experiment), until)
+
+    def elsewhere() -> Iterator[tuple[Experiment, Judge]]:
+        for other in others:
+            launch = experiment_of(other.case, cell)
+            yield launch, judge_of(replace(other, right=None), launch)
+
+    judge = replace(judge_of(task, experiment), others=elsewhere)
+    story = explain(experiment, judge, until)
     if story is None or not _is_as_judged(task.case, cell, experiment, story, limit_s):
         return None
     return Told(task.case, story, experiment)

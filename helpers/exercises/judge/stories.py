@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from helpers.exercises.judge.verdict import EVIDENCE_LINES, Explanation, Verdict
 from helpers.kernel_cells import KernelCell
 from helpers.simulator.explain import drawings, pictures, words
 from helpers.simulator.explain.followed import Followed
+from helpers.simulator.findings.words import Cause, Need
 
 if TYPE_CHECKING:
     from helpers.exercises.judge.graded import GradedExercise
@@ -108,9 +110,33 @@ def told_in(verdict: Verdict, told: Told) -> Verdict:
         return with_lines(verdict, (verdict.hint, *lines[1:]))
     if verdict.finding is not None and told.story.causes:
         # The barrier that the finding's own cause names has been tried.
-        return with_lines(verdict, (verdict.finding.cause, *lines))
+        cause = verdict.finding.cause
+        return with_lines(verdict, (cause, *lines)) if cause else said
     # What the machine has found says more than a story that fails.
     return said if verdict.finding is None else untold(verdict)
+
+
+def without_untried_cure(verdict: Verdict, exercise: GradedExercise) -> Verdict:
+    """Return a verdict whose finding names no cure that nobody has tried: as often, the index is
+    wrong. An atomic function stays where the solution has one.
+    """
+    finding = verdict.finding
+    if finding is None:
+        return verdict
+    if finding.need not in _UNTRIED and finding.reason is not Cause.NO_WAIT_FOUND:
+        return verdict
+    if finding.need is Need.ATOMIC and exercise.has_solution and _has_atomic(exercise):
+        return verdict
+    bare = replace(finding, causes=())
+    message = verdict.message.replace(str(finding), str(bare))
+    return replace(verdict, message=message, finding=bare)
+
+
+_UNTRIED = (Need.GUARD, Need.ATOMIC, Need.LAUNCH)
+
+
+def _has_atomic(exercise: GradedExercise) -> bool:
+    return re.search(r"\batomic\w+\(", str(exercise.solution)) is not None
 
 
 def with_lines(verdict: Verdict, lines: Sequence[str]) -> Verdict:

@@ -6,6 +6,7 @@ To follow every value of every thread takes long, and a story needs the formulas
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -40,6 +41,17 @@ class Stored(NamedTuple):
     at: int
     lane: Lane
     line: int
+
+
+class CellStore(NamedTuple):
+    """A store of a thread to a cell of an array, or to several from it on: the cell's number, its
+    place in the order of the launch, its instruction, and the thread's nth time there, from 0.
+    """
+
+    cell: int
+    at: int
+    pc: int
+    nth: int
 
 
 class _Accesses(NamedTuple):
@@ -214,6 +226,22 @@ class Followed:
         own = (stores.block == lane[0]) & (stores.thread == lane[1])
         offset = stores.address[own][np.argsort(stores.at[own], kind="stable")] - place.start
         return (offset // place.element_bytes).tolist()
+
+    def stores_by_lane(self, array: str) -> dict[Lane, list[CellStore]]:
+        """Return the stores of each thread to an array of global memory, in order."""
+        place, stores = self.tape.arrays.by_name[array], self._stores_to(array)
+        stores = stores.ordered(stores.block, stores.thread, stores.at)
+        cells = (stores.address - place.start) // place.element_bytes
+        found: dict[Lane, list[CellStore]] = {}
+        times: Counter[tuple[Lane, int]] = Counter()
+        every = (one.tolist() for one in (stores.block, stores.thread, cells, stores.at, stores.pc))
+        for block, thread, cell, at, pc in zip(*every, strict=True):
+            own = found.setdefault((block, thread), [])
+            if own and own[-1].at == at:  # a further element of a vector
+                continue
+            own.append(CellStore(cell, at, pc, times[(block, thread), pc]))
+            times[(block, thread), pc] += 1
+        return found
 
     def _lane_of(self, one: Writer) -> Lane:
         (x, y, z), (i, j, k) = one.block, one.thread

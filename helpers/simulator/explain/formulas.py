@@ -206,8 +206,17 @@ class Function(Atom):
             )
         return f"{_WORDS.get(self.name, self.name)}({', '.join(texts)})"
 
+    @property
+    def is_computed(self) -> bool:
+        """Whether `evaluate` computes it, and so knows its value for other inputs, too."""
+        return self._compute is not None
+
+    @property
+    def _compute(self) -> Callable[..., Number] | None:
+        return _FUNCTIONS.get(self.name) or _of_library(self.name)
+
     def evaluate(self, inputs: Mapping[str, Any]) -> Number:
-        compute = _FUNCTIONS.get(self.name) or _of_library(self.name)
+        compute = self._compute
         if compute is None:
             return self.observed
         values = [_wrapped(one.evaluate(inputs), self.type) for one in self.args]

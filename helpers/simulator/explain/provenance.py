@@ -55,8 +55,8 @@ class Provenance:
     copy has not brought yet.
 
     until: time.process_time() at which it gives up. Raises NotRecorded then. instead: formulas in
-    place of those that some instructions have given, by the keys of `loaded`; watched: the block
-    and the number of a thread, of which `given` has all results, by event and element.
+    place of those that some instructions have given or stored, by the keys of `loaded`; watched:
+    the block and the number of a thread, of which `given` has all results, by event and element.
     """
 
     def __init__(
@@ -739,6 +739,7 @@ class Provenance:
                 bits = self.bits_of(lane, source) & ((1 << 8 * row.bytes) - 1)
                 if frame.call is not None and not frame.local <= address < self._end_of(lane):
                     form = self._called(frame.call, row.bytes, bits)
+                form = self._instead.get((event.number, lane.linear, k), form)
                 self.stored[event.number, lane.linear, k] = form
                 self.write(event, row, lane, address, row.bytes, form, bits)
 

@@ -28,7 +28,7 @@ from . import patterns, trail
 from .changes import Change, Redirect, Replace, Turn
 from .changes import Place as At
 from .experiment import Experiment, Thread
-from .followed import Followed
+from .followed import CellStore, Followed
 from .followed import Stored as StoredBy
 from .formulas import (
     Atom,
@@ -39,6 +39,7 @@ from .formulas import (
     Loaded,
     Monomial,
     Number,
+    Scalar,
     Unset,
     cell_text,
 )
@@ -60,10 +61,15 @@ MOST_OF_WARP = 4_000  # instructions before the end of a launch without an end
 MOST_IDLE = 3  # threads that store nothing, of a cell that another one should store
 MOST_LOOKED_AT = 400  # decisions of one thread
 MOST_ALIKE = 2_000  # decisions with the same values that are turned round together
+MOST_MOVED = 1_000  # stores that are sent to other cells together
+MOST_SET = 128  # threads of which a variable is set together
 MOST_LINES = 6  # before which a wait is tried
 MOST_TARGETS = 4  # wrong cells that are tried in turn
 MOST_OTHERS = 32  # stores of threads that are not followed
 MOST_AGREED = 4  # wrong cells that are asked whether they agree on a cause
+MOST_DRAWN = 10  # other inputs with which a cause must hold, for the largest of some
+MOST_DRAWN_FOR_SUMS = 2
+ROUNDING = 5e-3  # of the sum of the sizes of the products: halves are summed as well
 MOST_FOLLOWED = 8  # wrong cells whose values are followed
 _SPECIAL = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
@@ -120,7 +126,8 @@ class Cause:
     away), "endless" (a loop whose condition never changes).
     line: at fault; thread: of the decision or access; choice, place: what is at fault; belongs: the
     cell in place of place.element; stored_by: who stored what was read; origins: where the values
-    come from; other: the other access of a race; is_tried: a run without it has shown that.
+    come from; other: the other access of a race; other_line: before which a wait is needed, too, if
+    it is another one; is_tried: a run without it has shown that.
     """
 
     kind: str
@@ -138,6 +145,7 @@ class Cause:
     value: Any = None
     belongs_value: int | None = None
     idle_line: int = 0
+    other_line: int = 0
     count: int = 1
 
 
@@ -174,13 +182,15 @@ class Story:
 class Judge:
     """What is right. outputs: names of parameters; wrong: where the arrays of a tape are wrong, by
     output; right: of the tape of a kernel that is right, whose parameters are named as those of the
-    kernel that is explained.
+    kernel that is explained; others: returns other launches of the kernel, in which a cause must
+    break nothing.
     """
 
     wrong: Callable[[Tape], dict[str, np.ndarray]]
     want: Mapping[str, np.ndarray]
     right: Followed | None = None
     names: Mapping[str, str] = field(default_factory=dict)  # of the answer, by those of `right`
+    others: Callable[[], Iterable[tuple[Experiment, Judge]]] = tuple
 
 
 class _Right(NamedTuple):
@@ -277,7 +287,9 @@ class _Teller:
         causes: list[Cause] = []
         cell: int | None = None
         with contextlib.suppress(_Enough):
-            causes = self._of_findings()
+            if self.tape.completed and mask.any():
+                cell, causes = self._of_all_stores()
+            causes = causes or self._of_findings()
             if not causes and self.tape.completed and mask.any():
                 # What formulas show needs few runs: of every cell before any trial of decisions.
                 targets = list(self._targets())
@@ -456,23 +468,44 @@ class _Teller:
         return []
 
     def _of_race(self, finding: Finding) -> list[Cause]:
-        """Find a line before which a wait leaves no race: one of the two, or one that the thread
-        was at since it has waited last.
+        """Find a line before which a wait leaves no race: one of the two, or one that a thread was
+        at since it has waited last. Where no single one is enough, find another one that is needed
+        beside a wait between the two accesses.
         """
         if finding.other_line is None:
             return []
         thread: Thread = (finding.block, finding.thread)
         low, high = sorted((finding.line, finding.other_line))
-        steps = self.steps(thread)
-        ends = [k for k, one in enumerate(steps) if one.line == finding.line]
-        before = reversed(steps[: ends[0]] if ends else [])
-        since = [one.line for one in itertools.takewhile(lambda one: not one.is_barrier, before)]
+        since = self._since_wait(thread, finding.line)
+        if finding.other_thread is not None:
+            since += self._since_wait((finding.block, finding.other_thread), finding.other_line)
         lines = dict.fromkeys((finding.line, finding.other_line, *since))
-        for line in list(lines)[:MOST_LINES]:
-            if self.is_right(self.again(barriers=(Barrier(line),))):
+        tried = list(lines)[:MOST_LINES]
+        has_pairs = low < high and finding.other_thread is not None
+        pairs = [(high, line) for line in tried if line != high] if has_pairs else []
+        for places in [*((line,) for line in tried), *pairs]:
+            if self.is_right(self.again(barriers=tuple(map(Barrier, places)))):
                 idle = next((k for k in range(low, high + 1) if self._does_nothing(k)), 0)
-                return [Cause("race", line, thread, idle_line=idle, name=finding.array or "")]
+                return [
+                    Cause(
+                        "race", places[0], thread, idle_line=idle, name=finding.array or "",
+                        other_line=places[-1],
+                    )
+                ]  # fmt: skip
         return []
+
+    def _since_wait(self, thread: Thread, line: int) -> list[int]:
+        """Return the lines that a thread was at between its wait and a line, the nearest first."""
+        found: list[int] = []
+        since: list[int] = []
+        for step in self.steps(thread):
+            if step.is_barrier:
+                since = []
+            elif step.line == line:
+                found += reversed(since)
+            else:
+                since.append(step.line)
+        return list(dict.fromkeys(found))
 
     def _of_one_cell(self) -> list[Cause]:
         """Tell which two threads come to one cell in no order, where no wait makes that right."""
@@ -534,7 +567,7 @@ class _Teller:
                     choice = self.choice(step, one)
                     # What lacks may be a condition on something that only blocks differ in.
                     for block in (None, finding.block) if choice.values else ():
-                        if self.is_right(self._turned_wherever(one, choice, block)):
+                        if self.is_right(self._turned_wherever(one, choice, block)[0]):
                             return [
                                 Cause(
                                     "decision", choice.line, thread, choice, place, origins=origins
@@ -549,11 +582,7 @@ class _Teller:
         if tape is None:
             return True
         same = (one for one in faults(tape) if one.kind == finding.kind)
-        places = (
-            (one.block, one.thread, one.line, one.array, one.index) for one in (finding, *same)
-        )
-        first, *others = itertools.islice(places, 2)
-        return others == [first]
+        return next(map(_fault, same), None) == _fault(finding)
 
     def _does_nothing(self, line: int) -> bool:
         """Return whether a line is an expression of which no instruction comes."""
@@ -634,11 +663,29 @@ class _Teller:
                     continue
                 # Turned wherever its variables have these values, it must break nothing.
                 others = self._with(tape)._alike(one, choice)
-                if not others or self.is_right(self.again((*changes, *others))):
+                is_right = not others or self.is_right(self.again((*changes, *others)))
+                if is_right and not self._leads_out_anyway(one):
                     return [
                         Cause("decision", choice.line, thread, choice, place=place, origins=origins)
                     ]
         return [] if access.is_store else self._of_outside_index(access, place, origins)
+
+    def _leads_out_anyway(self, decision: Decision) -> bool:
+        """Return whether in another case a thread comes outside of an array where the decision is
+        turned, or the results are wrong then: in a small case, what the decision leads to may not
+        be needed.
+        """
+        for experiment, judge in self.judge.others() if not self.base else ():
+            # Where there is no time for another case, nothing speaks against the decision.
+            with contextlib.suppress(NotRecorded, ValueError, _Enough):
+                self._count()
+                inner = _Teller(experiment, judge, (), self.until)
+                tape, changes = inner._kept_away(decision, MOST_LINES)
+                if tape is None and len(changes) < MOST_LINES:
+                    return True
+                if changes and tape is not None and not inner.is_right(tape):
+                    return True
+        return False
 
     def _outside(self, tape: Tape, thread: Thread) -> Access | None:
         """Return the last access of a thread outside of all arrays."""
@@ -652,13 +699,15 @@ class _Teller:
         inner.__dict__.update(self.__dict__ | {"tape": tape, "_numbers": {}})
         return inner
 
-    def _kept_away(self, decision: Decision) -> tuple[Tape | None, list[Change]]:
+    def _kept_away(
+        self, decision: Decision, most: int = MOST_OUTSIDE
+    ) -> tuple[Tape | None, list[Change]]:
         """Turn a decision wherever it leads outside of an array, until the launch ends. Returns
         None for the tape where it does not.
         """
         changes: list[Change] = []
         tape: Tape = self.tape
-        for _ in range(MOST_OUTSIDE):
+        for _ in range(most):
             finding = next((one for one in faults(tape) if one.kind == "out-of-bounds"), None)
             if finding is None:
                 return tape, changes
@@ -860,14 +909,12 @@ class _Teller:
             return self._of_unwritten(cell)
         if (writer := self._last_writer(cell)) is None:
             return []
+        if causes := self._of_lost(cell, *writer):  # which needs no run
+            return causes
         for thread, at in [writer, *self._fillers(*writer)]:
             if cause := self._blamed(thread, cell, at):
                 return [cause]
-        return (
-            self._of_lost(cell, *writer)
-            or self._of_start(cell, *writer)
-            or self._of_store(cell, writer[0])
-        )
+        return self._of_start(cell, *writer) or self._of_store(cell, writer[0])
 
     def _of_start(self, cell: int, thread: Thread, at: int) -> list[Cause]:
         """Find a variable that begins with another number than it should: from that on, a thread
@@ -922,7 +969,7 @@ class _Teller:
                 tape = self.again([Turn.of(step, one)])
                 if self.mends(tape, cell, own):
                     choice = self.choice(step, one)
-                    if self.mends(self._turned_wherever(one, choice), cell):
+                    if self._is_mended_wherever(one, choice, cell):
                         return self._decided(thread, one, choice)
                     continue
                 if (cause := self._skipped(thread, step, one, cell, tape)) is not None:
@@ -935,7 +982,7 @@ class _Teller:
                 if not choice.values or key in known:
                     continue
                 known.add(key)
-                if self.mends(self._turned_wherever(one, choice), cell, own):
+                if self._is_mended_wherever(one, choice, cell, own):
                     return self._decided(thread, one, choice)
         return None
 
@@ -1028,25 +1075,114 @@ class _Teller:
         may make it right by chance.
         """
         self._count()
-        inner = _Teller(self.experiment, self.judge, (*self.base, *changes), self.until)
+        judge = replace(self.judge, right=None)  # whose values stay followed as they are
+        inner = _Teller(self.experiment, judge, (*self.base, *changes), self.until)
         inner.cells = [cell]
         return inner.formula(cell) == goal
 
+    def _is_mended_wherever(
+        self, one: Decision, choice: Choice, cell: int, own: Iterable[int] = ()
+    ) -> bool:
+        """Return whether a decision makes a cell right that is turned wherever its variables have
+        the same values, and not by chance. own: as of `mends`.
+        """
+        tape, changes = self._turned_wherever(one, choice)
+        return self.mends(tape, cell, own) and not (
+            self._is_chance(changes, cell) or self._is_refuted(one, choice)
+        )
+
+    def _is_chance(self, changes: Sequence[Change], cell: int) -> bool:
+        """Return whether changes that make a cell right leave it wrong with other inputs: the
+        largest of some is often right by chance. The inputs change their places, and the right
+        formula says what the cell should be; one that cannot be computed must be given itself.
+        """
+        goal = self.goal(cell)
+        if goal is None:
+            return False
+        functions = _functions(goal)
+        is_computed = all(one.is_computed for one in functions)
+        if not is_computed or not all(isinstance(one, Cell | Scalar) for one in goal.leaves()):
+            return not self._gives(changes, cell, goal)
+        for seed in range(MOST_DRAWN if functions else MOST_DRAWN_FOR_SUMS):
+            self._count()
+            drawn, inputs = self._drawn(seed)
+            try:
+                tape = drawn.record((*self.base, *changes), blocks=())
+                want, size = goal.evaluate(inputs), goal.magnitude(inputs)
+            except (NotRecorded, ValueError, KeyError):
+                return False
+            got = tape.outputs[self.out].reshape(-1)[cell]
+            is_known = tape.completed and np.isreal(got) and np.isfinite([want, size]).all()
+            if is_known and not abs(float(got) - want) <= ROUNDING * size:
+                return True
+        return False
+
+    def _drawn(self, seed: int) -> tuple[Experiment, dict[str, np.ndarray]]:
+        """Return the launch with the numbers of each array of floats in another order, and the
+        arrays by name.
+        """
+        draws = np.random.default_rng(seed)
+
+        def drawn(given: Any) -> Any:
+            if isinstance(given, np.ndarray) and given.dtype.kind == "f":
+                return draws.permutation(given.reshape(-1)).reshape(given.shape)
+            return given
+
+        experiment = self.experiment
+        arguments = tuple(map(drawn, experiment.arguments))
+        constants = {name: drawn(one) for name, one in experiment.constants.items()}
+        names = [one.name for one in self.tape.recording.kernel.parameters]
+        arrays = {**dict(zip(names, arguments, strict=True)), **constants}
+        inputs = {name: arrays.get(name, one) for name, one in self.tape.inputs.items()}
+        return replace(experiment, arguments=arguments, constants=constants), inputs
+
+    def _is_refuted(self, one: Decision, choice: Choice) -> bool:
+        """Return whether a decision breaks another case that is turned wherever its variables have
+        the same values: in a small case, what it leads to may not be needed.
+        """
+        turn = self._turn_anywhere(one, choice)
+        if turn is None or self.base:
+            return False
+        for experiment, judge in self.judge.others():
+            self._count()
+            with contextlib.suppress(NotRecorded, ValueError):
+                tape = experiment.record([turn], blocks=())
+                plain = experiment.record(blocks=())
+                if not tape.completed or not plain.completed:
+                    continue
+                known = judge.wrong(plain)
+                if any((mask & ~known[name]).any() for name, mask in judge.wrong(tape).items()):
+                    return True
+        return False
+
+    def _turn_anywhere(
+        self, one: Decision, choice: Choice, block: Extents | None = None
+    ) -> Turn | None:
+        """Return the turn of a decision wherever its variables have the same values, None if these
+        alone do not decide it.
+        """
+        if not choice.values or any("." in name for name in choice.values):
+            return None
+        with contextlib.suppress(NoValue):
+            self.source.value(choice.part or choice.condition, choice.values)
+            return Turn(At(one.pc, block, where=choice.values))
+        return None
+
     def _turned_wherever(
         self, one: Decision, choice: Choice, block: Extents | None = None
-    ) -> Tape | None:
+    ) -> tuple[Tape | None, Sequence[Change]]:
         """Turn a decision wherever the variables of its choice have the same values. block: only
         there.
         """
-        with contextlib.suppress(NoValue):
-            # What these variables alone decide, the machine can turn without a list of turns.
-            self.source.value(choice.part or choice.condition, choice.values)
-            where = At(one.pc, block, where=choice.values)
-            tape = self.again([Turn(where)]) if choice.values else None
-            if tape is not None:
-                return tape
-        tape = self.again(self._visits(one, choice, block))
-        return tape if tape is not None else self.again(self._alike(one, choice, block))
+        # What these variables alone decide, the machine can turn without a list of turns.
+        turn = self._turn_anywhere(one, choice, block)
+        changes: Sequence[Change] = [turn] if turn is not None else []
+        tape = self.again(changes) if changes else None
+        for others in (self._visits, self._alike):
+            if tape is None:
+                changes = others(one, choice, block)
+                tape = self.again(changes)
+        return tape, changes
 
     def _visits(self, one: Decision, choice: Choice, block: Extents | None) -> list[Change]:
         """Return the turns of a decision for all threads for which it is what it was, while the
@@ -1185,6 +1321,148 @@ class _Teller:
                     return [cause, *more]
         return []
 
+    def _of_all_stores(self) -> tuple[int | None, list[Cause]]:
+        """Find stores to other cells than those to which the same threads store in the right
+        kernel: if each of them goes there, or with another value of a variable of their index in
+        each thread, all is right. Returns the cell that is told as well.
+        """
+        moved, is_whole = self._moved_stores()
+        wrong = self.wrong[self.out].reshape(-1)
+        told = [one for one, cell in moved.items() if wrong[cell]]
+        if not told or len(moved) > MOST_MOVED:
+            return None, []
+        thread, first = min(told, key=lambda one: moved[one])
+        cell = moved[thread, first]
+        access = self._store_at(thread, first)
+        if access is None:
+            return None, []
+        place, belongs = self.place(access), self._cell_text(cell)
+        changes = [
+            Redirect(At(one.pc, *who, one.nth), self.out, meant)
+            for (who, one), meant in moved.items()
+        ]
+        if is_whole and self.is_right(self.again(changes)):
+            cause = Cause(
+                "store", access.line, thread, place=place, belongs=belongs,
+                origins=self.origins(access), count=len(moved),
+            )  # fmt: skip
+            return cell, [cause]
+        for name in place.values if len(moved) <= MOST_SET else ():
+            found = self._of_variable_of_all(name, moved, thread, first)
+            if found is not None:
+                return cell, [replace(found, place=place, belongs=belongs)]
+        return None, []
+
+    def _moved_stores(self) -> tuple[dict[tuple[Thread, CellStore], int], bool]:
+        """Return the stores to other cells than in the right kernel, with the cells that it stores
+        in their place, and whether all threads store as often as there; none where a thread that
+        stores there stores more often, or less often, here.
+        """
+        right = self.judge.right
+        if not self._owners or right is None or self.followed.needs_formulas(self.out):
+            return {}, False
+        own = self.followed.stores_by_lane(self.out)
+        others = right.stores_by_lane(self._name_in_right)
+        both = own.keys() & others.keys()
+        if any(len(own[lane]) != len(others[lane]) for lane in both):
+            return {}, False
+        moved = {
+            (self._named(lane), one): meant.cell
+            for lane in both
+            for one, meant in zip(own[lane], others[lane], strict=True)
+            if one.cell != meant.cell
+        }
+        return moved, own.keys() == others.keys()
+
+    def _store_at(self, thread: Thread, store: CellStore) -> Access | None:
+        """Return the first access of a thread that belongs to a store, with the line of its step:
+        its own may be one of a header.
+        """
+        every = ((step, one) for step in self.steps(thread) for one in step.accesses)
+        found = (replace(one, line=step.line) for step, one in every if one.at == store.at)
+        return next((one for one in found if one.is_store and one.array == self.out), None)
+
+    def _of_variable_of_all(
+        self,
+        name: str,
+        moved: Mapping[tuple[Thread, CellStore], int],
+        told: Thread,
+        first: CellStore,
+    ) -> Cause | None:
+        """Give a variable, in all threads, the value by which they store to the cells that are
+        meant: is all right then? Where it is off by the same number in all of a block, the block's
+        threads that should store nothing get another value, too.
+        """
+        changes: dict[tuple[int, Thread, int], Replace] = {}
+        shifts: dict[Extents, set[tuple[int, int, int]]] = {}  # by block: pc, element, difference
+        cause: Cause | None = None
+        for (thread, store), meant in moved.items():
+            access = self._store_at(thread, store)
+            definition = self._definition(thread, store.at, name)
+            other = self._value_for(access, name, meant) if access is not None else None
+            if access is None or definition is None or other is None:
+                return None
+            entry, element = definition
+            entries = self.tape.log(*thread).entries
+            row, value = entries[entry][0].row, self.place(access).values[name]
+            if row.line == 0:
+                return None  # a parameter, which the launch gives
+            nth = sum(event.row.pc == row.pc for event, _ in entries[:entry])
+            change = Replace(At(row.pc, *thread, nth), other, element)
+            if changes.setdefault((row.pc, thread, nth), change).value != other:
+                return None
+            shifts.setdefault(thread[0], set()).add((row.pc, element, other - int(value)))
+            if (thread, store) == (told, first):
+                origins = self._origins(thread, store.at, [name])
+                cause = Cause(
+                    "variable", origins[0].line if origins else access.line, thread,
+                    origins=origins, name=name, value=value, belongs_value=other,
+                    count=len(moved),
+                )  # fmt: skip
+        for block, found in shifts.items():
+            if len(found) == 1 and len(self.tape.threads) <= MOST_SET:
+                pc, element, difference = found.pop()
+                for thread, nth, value in self._results_at(block, pc, element):
+                    if thread not in self._cells_of:
+                        place = At(pc, *thread, nth)
+                        changes[pc, thread, nth] = Replace(place, value + difference, element)
+        return cause if self.is_right(self.again(list(changes.values()))) else None
+
+    def _results_at(
+        self, block: Extents, pc: int, element: int
+    ) -> Iterator[tuple[Thread, int, int]]:
+        """Yield the threads of a block that come to an instruction, each with its nth time there
+        and the bits of what it gets.
+        """
+        for thread in self.tape.threads:
+            results = (
+                event.values[element][lane]
+                for event, lane in self.tape.log(block, thread).entries
+                if event.row.pc == pc and event.values is not None
+            )
+            for nth, value in enumerate(results):
+                yield (block, thread), nth, value
+
+    def _value_for(self, access: Access, name: str, cell: int) -> int | None:
+        """Return the value of a variable with which a store goes to a cell, by the index that the
+        source writes; None where that is not plain, or no number is enough.
+        """
+        place = self.place(access)
+        text, value = place.text[len(access.array) + 1 : -1], place.values.get(name)
+        if not isinstance(value, np.integer):
+            return None
+        values = {**place.values, name: value}
+        indices = []
+        for other in (int(value), int(value) + 1):
+            found = self._index(text, {**values, name: type(value)(other)})
+            if found is None or len(found) != 1:
+                return None
+            indices.append(int(found[0]))
+        step = indices[1] - indices[0]
+        if indices[0] != access.index or step == 0 or (cell - indices[0]) % step:
+            return None
+        return int(value) + (cell - indices[0]) // step
+
     def _other_values(
         self, access: Access, place: Place, cell: int
     ) -> Iterator[tuple[str, list[int]]]:
@@ -1317,7 +1595,8 @@ class _Teller:
                 continue
             wrong = self.judge.wrong(tape)
             was_right = ~self.wrong[self.out] & wrong[self.out]
-            if not wrong[self.out].reshape(-1)[cell] and not was_right.any():
+            is_mended = not wrong[self.out].reshape(-1)[cell] and not was_right.any()
+            if is_mended and not self._is_chance([change], cell):
                 line = origins[0].line if origins else entries[entry][0].row.line
                 cause = Cause(
                     "variable", line, thread, origins=origins, name=name, value=value,
@@ -1674,32 +1953,37 @@ class _Teller:
         """Find a line that puts a value in place of what a variable holds: if it is the sum of both
         each time, the formula is right.
         """
-        goal, linear = self.goal(cell), self._linear(thread[1])
-        block = self.tape._number(thread[0], self.tape.grid, "block")
-        if not self._differences(cell)[0]:
+        goal = self.goal(cell)
+        missing, surplus = self._differences(cell)
+        if not missing or surplus:
             return []
-        kept: dict[tuple[int, str], dict[Load, Formula]] = {}
-        lost: dict[tuple[int, str], Formula] = {}
         try:
-            given = self.followed.given_by((block, linear), self.out, cell, self.until)
-            for line, name, load, old, new in self._replaced(thread, at, given):
-                if old.terms.keys() - new.terms.keys():
-                    lost[line, name] = old.plus(lost.get((line, name), Formula({})))
-                    kept.setdefault((line, name), {})[load] = new.plus(lost[line, name])
-            for (line, name), instead in kept.items():
-                if self.followed.formula_with(self.out, cell, instead, self.until) == goal:
-                    return [Cause("lost", line, thread, name=name)]
+            for found in (
+                self._replaced_elements(thread, at),
+                self._replaced_variables(thread, at, cell),
+            ):
+                kept: dict[tuple[int, str], dict[Load, Formula]] = {}
+                lost: dict[tuple[int, str], Formula] = {}
+                for line, name, load, old, new in found:
+                    if old.terms.keys() - new.terms.keys():
+                        lost[line, name] = old.plus(lost.get((line, name), Formula({})))
+                        kept.setdefault((line, name), {})[load] = new.plus(lost[line, name])
+                for (line, name), instead in kept.items():
+                    if self.followed.formula_with(self.out, cell, instead, self.until) == goal:
+                        return [Cause("lost", line, thread, name=name)]
         except NotRecorded:
             return []
         return []
 
-    def _replaced(
-        self, thread: Thread, at: int, given: Mapping[tuple[int, int], Form]
+    def _replaced_variables(
+        self, thread: Thread, at: int, cell: int
     ) -> Iterator[tuple[int, str, Load, Formula, Formula]]:
         """Yield the line that gives a variable another value, its name, the result that is this
-        value, and the formulas before and after. given: as of Followed.given_by.
+        value, and the formulas before and after. Raises NotRecorded.
         """
         log, linear = self.tape.log(*thread), self._linear(thread[1])
+        lane = self.tape._number(thread[0], self.tape.grid, "block"), linear
+        given = self.followed.given_by(lane, self.out, cell, self.until)
         steps = [one for one in self.steps(thread)[:MOST_LOOKED_AT] if one.at[0] <= at]
         for step, following in itertools.pairwise(steps):
             entry = self._entry(thread, step.at[0])
@@ -1718,6 +2002,23 @@ class _Teller:
                     number, element = keys[1]
                     new = new if isinstance(new, Formula) else Formula({})  # a constant
                     yield step.line, variable.name, (number, linear, element), old, new
+
+    def _replaced_elements(
+        self, thread: Thread, at: int
+    ) -> Iterator[tuple[int, str, Load, Formula, Formula]]:
+        """Yield the same of the elements of a thread's own arrays."""
+        held: dict[int, Form] = {}  # by address
+        stored = self.tape.provenance.stored
+        for step in self.steps(thread):
+            for one in step.accesses:
+                load = self._load(one)
+                if not one.is_store or one.space != "local" or one.at > at or load not in stored:
+                    continue
+                old, new = held.get(one.address), stored[load]
+                if isinstance(old, Formula):
+                    new = new if isinstance(new, Formula) else Formula({})  # a constant
+                    yield one.line, _element(one.array, one.index), load, old, new
+                held[one.address] = new
 
     # ---- values that belong nowhere
 
@@ -2184,6 +2485,11 @@ def faults(tape: Tape) -> tuple[Finding, ...]:
     """
     findings = tape.checked.recording.report.findings
     return tuple(one for one in findings if one.kind != "unwritten")
+
+
+def _fault(one: Finding) -> tuple:
+    """Return what tells a finding from others: its kind, thread, line and cell."""
+    return one.kind, one.block, one.thread, one.line, one.array, one.index
 
 
 def _weight(findings: Iterable[Finding]) -> int:

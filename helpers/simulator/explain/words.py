@@ -559,7 +559,10 @@ def _of_race(story: Story, cause: Cause) -> Iterator[str]:
             "nothing."
         )
         return
-    yield f"Nothing makes the threads wait for each other before line {cause.line}."
+    lines = series([f"{line}" for line in sorted({cause.line, cause.other_line})])
+    if cause.other_line == cause.line:
+        yield f"Nothing makes the threads wait for each other before line {cause.line}."
+    yield f"Nothing makes the threads wait for each other before lines {lines}: each is needed."
 
 
 def _of_outside(story: Story, cause: Cause) -> Iterator[str]:
@@ -705,7 +708,8 @@ def _shown(story: Story, cause: Cause) -> str:
         )
     if cause.kind in ("index", "store") and cause.is_tried and story.cell >= 0:
         verb = "stores to" if cause.kind == "store" else "reads"
-        parts.append(f"If {who} {verb} {cause.belongs} there, {_output(story)} is right.")
+        goal = _of_all(cause) or f"{_output(story)} is right"
+        parts.append(f"If {who} {verb} {cause.belongs} there, {goal}.")
     elif cause.kind == "index":
         parts.append(f"There {who} reads outside of the array.")
     if cause.kind == "outside" and cause.value is not None:
@@ -713,7 +717,8 @@ def _shown(story: Story, cause: Cause) -> str:
             f"As a signed number this index is {cause.value}: threadIdx and blockIdx are unsigned."
         )
     if cause.kind == "variable":
-        parts.append(f"With {cause.name} = {cause.belongs_value}, {_output(story)} is right.")
+        goal = _of_all(cause) or f"{_output(story)} is right"
+        parts.append(f"With {cause.name} = {cause.belongs_value}, {goal}.")
     if cause.kind == "copy":
         parts.append(
             f"The last wait of {who} before that, in line {cause.idle_line}, leaves this copy open."
@@ -724,9 +729,9 @@ def _shown(story: Story, cause: Cause) -> str:
         goal = _output(story)
         parts.append(f"If line {cause.line} added to {cause.name}, {goal} would be right.")
     if cause.kind == "race":
-        parts.append(
-            f"If all threads of the block wait before line {cause.line}, the race is gone."
-        )
+        is_one = cause.other_line == cause.line
+        lines = f"line {cause.line}" if is_one else "both lines"
+        parts.append(f"If all threads of the block wait before {lines}, the race is gone.")
     if cause.kind == "one cell" and cause.other is not None and cause.other_thread is not None:
         pairs = ((cause.thread, place), (cause.other_thread, cause.other))
         parts += [
@@ -751,6 +756,15 @@ def _shown(story: Story, cause: Cause) -> str:
     if cause.kind != "variable":
         parts += [_from(one) for one in cause.origins[:1] if one.text]
     return " ".join(parts)
+
+
+def _of_all(cause: Cause) -> str:
+    """Return what comes of it if all stores of a cause go where they belong; "" for one alone."""
+    if cause.kind == "index" or cause.count == 1:
+        return ""
+    if cause.count == 2:
+        return "and the other store goes where it belongs, all is right"
+    return f"and {cause.count - 1} other stores go where they belong, all is right"
 
 
 def is_within_a_warp(story: Story, cause: Cause) -> bool:

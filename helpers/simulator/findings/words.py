@@ -28,6 +28,7 @@ class Need(Enum):
     LAUNCH = auto()  # another one: blocks have no order
     ATOMIC = auto()  # or elements that the threads do not share
     WIDER_INDEX = auto()
+    GUARD = auto()  # or another index
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,7 @@ class Cause(Row):
 
     # ---- accesses outside arrays ----
     GUARD = """Is a guard missing or off by one: at the array's ends, or in the last block, which
-    may be partial?"""
+    may be partial?""", Need.GUARD
     AS_UNSIGNED = """{index:,} is {meant} as an unsigned number: threadIdx and blockIdx are
     unsigned, so make the index an int first.""", Need.WIDER_INDEX
     AS_INT = """{index:,} is {meant:,} as an int that has overflowed: compute a product such as row
