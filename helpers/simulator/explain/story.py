@@ -1311,7 +1311,7 @@ class _Teller:
                 tape = self.again([change])
                 cause = Cause(
                     "store", access.line, who, place=place, belongs=self._cell_text(cell),
-                    origins=self.origins(access),
+                    origins=self._origins(who, access.at, self._unlike_right(who, place.values)),
                 )  # fmt: skip
                 goal = self.goal(cell)
                 if self.mends(tape, cell) and (goal is None or self._gives([change], cell, goal)):
