@@ -35,7 +35,7 @@ class Check:
 
     def __str__(self) -> str:
         mark = "ok     " if self.is_there else "MISSING" if self.is_needed else "absent "
-        mend = f"\n           to mend it: {self.mend}" if self.mend and not self.is_there else ""
+        mend = f"\n           to fix it: {self.mend}" if self.mend and not self.is_there else ""
         return f"{mark}  {self.what}: {self.found}{mend}"
 
 

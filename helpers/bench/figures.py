@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Data = Times | Mapping[str, Times]
 MOST_BOUNDS = 5  # of a kernel from problem to problem: counting takes a second or two
-BESIDE_CHARACTERS = 55  # of a line above a picture that has another one beside it
+BESIDE_CHARACTERS = 62  # of a line above a picture that has another one beside it
 LEAST_LINEAR = 0.1  # a ratio below it cannot be read on an axis that begins at 0
 
 

@@ -6,7 +6,7 @@
     ...
     print(prediction.beside(loads=1.13, fastest="input tile"))
 
-A question that the reader leaves at None stays open, and the table says so; nothing fails for it.
+A question that is left at None counts as not answered, and the table says so; nothing fails.
 JupyterLab shows each question as a card, which writes the guess in place of None (cards.js in
 helpers/jupyterlab/share), and gets what it needs from `known`.
 """
@@ -136,9 +136,9 @@ class Prediction:
         table = tables.text(("", "you", "measured", ""), rows, left=(0, 3))
         open_ones = sum(question.guess is None for question in asked.values())
         if open_ones:
-            of = f"{open_ones} of {len(rows)}" if open_ones < len(rows) else "all"
-            table += f"\n\nYou left {of} open. Write your answers in place of None where they are "
-            table += "asked, then run that cell and this one."
+            made = f"only {len(rows) - open_ones} of {len(rows)} predictions"
+            table += f"\n\nYou made {made if open_ones < len(rows) else 'no prediction'} here. "
+            table += "Replace each None above by your answer, then run that cell and this one."
         return table
 
 

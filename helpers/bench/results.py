@@ -374,13 +374,13 @@ def _unfinished(name: str, device: Device) -> list[Measurement]:
     try:
         found, part = load(path), json.loads(path.read_text(encoding="utf-8")).get(_UNFINISHED)
     except RecordError as error:
-        print(f"{error}; it is measured anew")
+        print(f"{error}; it is measured again")
         return []
     if part is None:
         return []
     same = (found.device.name, found.software) == (device.name, _software(device))
     if not same or found.changed_sources():
-        print(f"{path} has another device, version or source: it is measured anew")
+        print(f"{path} has another device, version or source: it is measured again")
         return []
     return [one for one in found.measurements if not _is_of(one, part)]
 

@@ -82,7 +82,7 @@ def diagnose(
         )
     return Diagnosis(
         "scattered",
-        "Wrong values stand here and there, in no pattern known here: if they "
+        "Wrong values occur here and there, in no pattern known here: if they "
         "change from run to run, look for a missing __syncthreads() or for memory that is read "
         "before it is written; if not, at the index arithmetic.",
     )
@@ -268,7 +268,7 @@ _TILES = (
     "how many blocks are launched.{hold}"
 )
 _BORDERS = (
-    "Wrong {unit} stand at the borders between tiles of {period}, {length} at each: "
+    "Wrong {unit} occur at the borders between tiles of {period}, {length} at each: "
     "the tile's halo. Is it loaded on both sides, and is there a __syncthreads() "
     "between loading and reading?{hold}"
 )

@@ -108,7 +108,7 @@ class _Budget:
         """Why an answer of such a student was not graded."""
         return (
             f"not graded: this student's other answers took more than {self._most_s:,g} s. The "
-            "next run goes on with the rest; --student-minutes gives more time"
+            "next run continues with the rest; --student-minutes gives more time"
         )
 
 

@@ -38,7 +38,7 @@ def take(folder: Path, table: Path, who: str = "") -> list[Decision]:
         if one is not None:
             if one.key in made:
                 what = " ".join(one.key)
-                raise PointsError(f"{table}, line {line}: {what} stands there twice; keep one")
+                raise PointsError(f"{table}, line {line}: {what} is there twice; keep one")
             made[one.key] = one
     return decisions.decide(folder, list(made.values()), who) if made else []
 

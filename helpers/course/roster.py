@@ -51,7 +51,7 @@ def read(path: Path) -> tuple[Student, ...]:
         if not name:
             raise RosterError(f"{path}, line {line}: the column `student` is empty")
         if name in found:
-            raise RosterError(f"{path}, line {line}: {name!r} stands there already; keep one")
+            raise RosterError(f"{path}, line {line}: {name!r} is there already; keep one")
         if not texts.is_name(name):
             raise RosterError(f"{path}, line {line}: {name!r} {texts.NO_NAME}")
         found[name] = Student(**cells)

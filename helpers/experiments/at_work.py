@@ -157,18 +157,55 @@ def missing() -> dict[str, str]:
 
 
 def lines_of(job: Job) -> dict[str, int]:
-    """Return how many lines of code one writes with each tool, launches of kernels left out."""
-    ours = _with_headers(kernels.source(job.ours)) if job.ours else CHAIN_CUDA
+    """Return how many lines of code one writes with each tool, launches of kernels left out. For
+    CUDA these are the lines of our kernel and of what it uses of its headers.
+    """
+    ours = _used_code(kernels.source(job.ours)) if job.ours else _without_comments(CHAIN_CUDA)
     return {
-        CUDA: sum(bool(line.partition("//")[0].strip()) for line in ours.splitlines()),
+        CUDA: sum(bool(line.strip()) for line in ours.splitlines()),
         TORCH: len(job.call.splitlines()),
         COMPILED: len(job.call.splitlines()) + 1,  # the decorator
         TRITON: len(triton_source(job.triton).splitlines()),
     }
 
 
-def _with_headers(text: str) -> str:
-    """Return a source with the headers of kernels/ that it includes, each once."""
+_DEFINED = re.compile(
+    r"^#define\s+(\w+)"
+    r"|\b(?:struct|enum|union)\s+(\w+)"
+    r"|^typedef\b[^;]*?\b(\w+)(?:\[[^\]]*\])*;"
+    r"|^(?:constexpr|const|__device__ const|__constant__)\b[^(={;]*?\b(\w+)\s*[\[=;{]"
+    r"|^[^#\n(=;]*?\b(\w+)\s*\([^;{]*\)\s*(?:const\s*)?\{",
+    re.MULTILINE,
+)
+
+
+_KEYWORDS = {"if", "for", "while", "constexpr"}  # with a parenthesis and a brace, as a function has
+
+
+def _without_comments(text: str) -> str:
+    return re.sub(r"//[^\n]*", "", text)
+
+
+def _used_code(text: str) -> str:
+    """Return the code of a source and of the definitions in its headers that it uses, directly or
+    through others, without comments.
+    """
+    code, left = _without_comments(text), list(_definitions(_headers(text)))
+    while True:
+        words = set(re.findall(r"\w+", code))
+        pasted = tuple(re.findall(r"(\w+)##", code))  # the beginnings of names that macros join
+        used = [
+            part for part in left if words & (names := _names_of(part))
+            or any(name.startswith(pasted) for name in names)
+        ]
+        if not used:
+            return code
+        code = "\n".join((code, *used))
+        left = [part for part in left if part not in used]
+
+
+def _headers(text: str) -> str:
+    """Return the headers of kernels/ that a source includes, each once."""
     included: dict[str, str] = {}
 
     def add(text: str) -> None:
@@ -178,7 +215,27 @@ def _with_headers(text: str) -> str:
                 add(included[name])
 
     add(text)
-    return "\n".join((text, *included.values()))
+    return "\n\n".join(included.values())
+
+
+def _definitions(text: str) -> Iterator[str]:
+    """Yield the definitions of a header: texts that an empty line outside of braces divides."""
+    part = ""
+    for piece in re.split(r"\n\s*\n", _without_comments(text)):
+        part += f"{piece}\n"
+        if part.count("{") == part.count("}"):
+            if part.strip():
+                yield part
+            part = ""
+
+
+def _names_of(part: str) -> set[str]:
+    """Return the names that a definition gives, or the macro that it calls."""
+    names = {name for found in _DEFINED.findall(part) for name in found if name} - _KEYWORDS
+    if part.startswith("#define"):
+        names |= set(re.findall(r"\bvoid (\w+)\(", part))  # functions that the macro makes
+    called = re.match(r"(\w+)\(", part)
+    return names or ({called[1]} if called else set())
 
 
 def triton_source(name: str) -> str:
@@ -225,7 +282,7 @@ def measure(budget_s: float = BUDGET_S) -> Iterator[Row]:
         print(f"{name}: {job.words}", flush=True)
         done = _by_layer if job.shape else _by_product if job.product else _by_chain
         for row in done(job, budget_s, reasons):
-            yield row | {"job": name, "lines": lines_of(job)[row["series"]]}
+            yield row | {"job": name}
         for tool, reason in reasons.items():
             if reason:
                 yield {"series": tool, "job": name, "left_out": reason, "timing": None}

@@ -126,16 +126,16 @@ def ratio_figure(
         ratios = [times[layer, batch].ratio(swapped) for batch in batches]
         measured = [ratio.value for ratio in ratios]
         look: styles.Look = {"height": 0.6, "edgecolor": styles.INK}
-        ax.barh(labels[:3], counted, **look, **styles.BARS["aside"])
-        ax.barh(labels[3:], measured, **look, **styles.BARS["ours"])
+        ax.barh(labels[:3], counted, label="counted", **look, **styles.BARS["aside"])
+        ax.barh(labels[3:], measured, label="measured", **look, **styles.BARS["ours"])
         for bars in ax.containers[:2]:
             ax.bar_label(bars, fmt="%.2f", padding=8)
         for y, ratio in enumerate(ratios, 3):
             styles.whisker(ax, y, ratio.low, ratio.value, ratio.high)
         ax.axvline(1, color=styles.INK, linestyle=":")
         ax.invert_yaxis()
-        over = f"{swapped} over {good.kernel.title}"
-        ax.set(xlabel=f"{over} (pale: counted, blue: measured)")
+        ax.legend(frameon=False, loc="lower right")
+        ax.set_xlabel(f"{swapped} over {good.kernel.title}")
         longest = max(longest, *counted, *measured)
         title = f"{layer}: {counted[2]:.1f} times the sectors, {measured[-1]:.2f} times the time"
         plotting.style(ax, title)

@@ -156,10 +156,10 @@ def unroll_figure() -> Figure:
     column = {(row, output) for row in range(K * K)}
     _draw_numbers(axes[1], matrix, column)
     often = np.bincount(matrix.ravel())
-    plotting.style(axes[0], f"Image, {rows} x {columns}")
+    plotting.style(axes[0], f"Image, {rows} x {columns}; blue: for output {output}")
     plotting.style(
         axes[1],
-        f"Unrolled matrix, {K * K} x {matrix.shape[1]}: a cell stands in it 1 to "
+        f"Unrolled matrix, {K * K} x {matrix.shape[1]}: each cell occurs 1 to "
         f"{often.max()} times",
     )
     cells = [f"({p}, {q})" for p in range(K) for q in range(K)]
@@ -167,7 +167,6 @@ def unroll_figure() -> Figure:
     axes[1].set(xticks=np.arange(matrix.shape[1]) + 0.5, xticklabels=range(matrix.shape[1]))
     axes[1].set_xlabel("output")
     axes[0].set(xticks=[], yticks=[])
-    axes[0].set_xlabel(f"marked: the cells that output {output} needs")
     return figure
 
 

@@ -128,7 +128,7 @@ def order_figure(cases: Mapping[str, Order | None]) -> Figure:
             ax.set(xticks=[], yticks=[])
             continue
         spans = [span.to_dict() for span in order.spans]
-        title = f"{name}: {order.steps} steps for {len(spans)} works"
+        title = f"{name}: {order.steps} steps for {len(spans)} operations"
         plotting.timeline(ax, spans, order=True, title=title)
         ax.set_xlim(-0.01 * longest, 1.01 * longest)
     return figure

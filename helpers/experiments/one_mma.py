@@ -133,6 +133,6 @@ def cost_figure(seen: Counts) -> Figure:
         ax.set(xlabel=unit, yticks=range(len(seen)), ylim=(len(seen) - 0.5, -1.1))
         ax.set_yticks(range(len(seen)), names)
         ax.tick_params(axis="y", length=0)
-    style(axes[0], "ldmatrix brings both matrices with the fewest requests")
+    style(axes[0], "ldmatrix loads both matrices with the fewest requests")
     style(axes[1], "and with the fewest sectors")
     return figure

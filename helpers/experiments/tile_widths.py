@@ -314,7 +314,7 @@ def searches_figure() -> Figure:
         plotting.style(
             ax, f"{layer}: the median search is within 5 % after\n{_arrivals(layer)} tries"
         )
-        ax.set_xlabel(f"configurations tried, of {len(best(layer))}")
+        ax.set_xlabel("configurations tried")
     axes[0].set_ylim(bottom=1)
     axes[0].set_ylabel("best time so far, over the best of all")
     styles.legend_below(figure, axes[1], columns=4)

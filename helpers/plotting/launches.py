@@ -50,7 +50,7 @@ def timeline(
     )
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(
-        "step (an order of work, not a time: each counts as one step)"
+        "step (an order, not a time: each operation counts as one step)"
         if order
         else "time since the first began (ms)"
     )

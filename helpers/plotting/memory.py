@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 WORD_BYTES = 4  # a word of constant memory, and of a bank of shared memory
 THINNEST = 1 / 40  # a band that takes less of the axis is a line, and nobody counts it
-MOST_REQUESTS = 6  # the requests with a look of their own in an access map; others look alike
+MOST_REQUESTS = 6  # in an access map with a kind of mark each; where there are more, all look alike
 
 
 def access_map(
@@ -44,9 +44,9 @@ def access_map(
 
     The vertical axis has the lanes 0 to 31, the horizontal axis the bytes from the start of the
     array. Each band is a sector of 32 bytes that at least one request touches. Each kind of mark is
-    one request (one instruction of the whole warp), in the order of execution. A line through a
-    mark is an access of more than 4 bytes. Shared and constant memory have no sectors: there a band
-    is a word of 4 bytes.
+    one request (one instruction of the whole warp), in the order of execution; more than
+    MOST_REQUESTS look alike. A line through a mark is an access of more than 4 bytes. Shared and
+    constant memory have no sectors: there a band is a word of 4 bytes.
 
     kind: "load", "store" or "atomic". first: draw only the first so many requests, all by default.
     shown: the bytes that the axis has, by default those of `touched`.
@@ -63,7 +63,7 @@ def access_map(
     ax.set_ylim(WARP - 0.5, -0.5)
     ax.set_yticks([0, 8, 16, 24, 31])
     ax.set_ylabel("lane of the warp")
-    ax.set_xlabel(f"byte of {array} (a band: one {name} of {unit} bytes; {len(pieces)} touched)")
+    ax.set_xlabel(f"byte of {array} (each band: a {name} of {unit} bytes)")
     legend_beside(ax)
     return ax
 
@@ -138,12 +138,12 @@ def _draw_pieces(ax: Axes, pieces: Sequence[int], unit: int, shown: range) -> No
 
 def _draw_request(ax: Axes, number: int, request, last: int, unit: int) -> None:
     place = number - 1
-    distinct = place < MOST_REQUESTS
+    distinct = last <= MOST_REQUESTS  # more marks than these cover each other
     count = len(_pieces(request, unit))
     name = "sector" if unit == SECTOR_BYTES else "different word"
     label: str | None = f"request {number}, line {request.line}: {quantity(count, name)}"
     if not distinct:
-        label = f"the others, to request {last}" if place == MOST_REQUESTS else None
+        label = f"requests 1 to {last}" if number == 1 else None
     colour = COLOURS[place] if distinct else "#777777"
     if request.size > 4:
         ends = [offset + request.size for offset in request.offsets]
@@ -193,7 +193,9 @@ def bank_conflicts(
             "numbered from 1"
         )
     cells, wavefronts, least = _wavefronts(there[number - 1])
-    style(ax, title)
+    counts = f"{quantity(wavefronts, 'wavefront')}, {wavefronts - least} for conflicts"
+    which = f"drawn: {kind} of {array}, line {there[number - 1].line}: {counts}"
+    style(ax, f"{title}\n{which}" if title else which)
     _draw_wavefronts(ax, cells, wavefronts)
     words = _words_in_banks(there[number - 1])
     several = {bank: count for bank, count in words.items() if count > 1}
@@ -209,11 +211,7 @@ def bank_conflicts(
         xticks=list(ticks),
     )
     ax.set_ylabel("lane of the warp")
-    counts = f"{quantity(wavefronts, 'wavefront')}, {wavefronts - least} for conflicts"
-    ax.set_xlabel(
-        f"bank of 4 bytes\n{kind} of {array}, line {there[number - 1].line}: {counts}",
-        fontsize="small",
-    )
+    ax.set_xlabel("bank of 4 bytes")
     return ax
 
 

@@ -73,7 +73,7 @@ def test_a_roster_is_read_as_programs_write_it(tmp_path, text):
 @pytest.mark.parametrize(("text", "said"), [
     ("name,section\nann,Mo\n", "must name the columns"),
     ("", "must name the columns"),
-    ("student\nann\nann\n", "line 3: 'ann' stands there already"),
+    ("student\nann\nann\n", "line 3: 'ann' is there already"),
     ("student,name\n,Ann\n", "line 2: the column `student` is empty"),
     ("student\n", "has no student"),
     ("student\na/b\n", "line 2: 'a/b' cannot be a student's name"),

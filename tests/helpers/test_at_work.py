@@ -110,6 +110,15 @@ def test_each_job_names_a_kernel_and_a_triton_function():
     assert at_work.lines_of(at_work.JOBS["chain"])["CUDA"] == at_work.CHAIN_CUDA.count("\n")
 
 
+def test_lines_count_what_a_kernel_uses_of_its_headers():
+    used = at_work._used_code(kernels.source("gemm_wgmma"))
+    for name in ("make_barrier", "start_product", "NAMES_128", "shared_address"):
+        assert name in used, f"{name} is used, directly or through others"
+    for name in ("load_bulk(", "read_four(", "template <int BYTES>"):
+        assert name not in used, f"other kernels use {name}"
+    assert "//" not in used
+
+
 def test_the_triton_kernels_import_nothing_but_triton():
     path = Path(at_work.__file__).parents[1] / "problems" / "triton_kernels.py"
     names = [

@@ -236,7 +236,7 @@ def test_the_doctor_says_what_is_missing_and_what_mends_it(monkeypatch, capsys):
     monkeypatch.setattr(toolchain, "find_compiler", none)
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda name: None)
     assert doctor.main([]) == 1
-    assert "MISSING  C++ compiler: none runs\n           to mend it: sudo apt install g++" in (
+    assert "MISSING  C++ compiler: none runs\n           to fix it: sudo apt install g++" in (
         capsys.readouterr().out
     )
 

@@ -41,9 +41,9 @@ def test_an_open_question_is_shown_and_counted():
     prediction.number("idle", 2, "idle threads", unit="%")
     table = prediction.beside(loads=1.125, idle=11.8)
     assert "loads per output    -  1.12 loads" in table
-    assert "You left 1 of 2 open" in table
-    assert "all open" in noted(None).beside(loads=1)
-    assert "open" not in noted(1).beside(loads=1)
+    assert "You made only 1 of 2 predictions here" in table
+    assert "no prediction here" in noted(None).beside(loads=1)
+    assert "You made" not in noted(1).beside(loads=1)
 
 
 def test_what_was_not_measured_here_is_not_judged():
@@ -92,7 +92,7 @@ def test_a_step_shows_its_own_predictions():
     prediction.number("time", None, "time")
     table = prediction.beside(time=2)
     assert "time" in table and "loads" not in table
-    assert "You left all open" in table
+    assert "You made no prediction here" in table
 
 
 def test_large_and_small_numbers_are_plain():

@@ -543,7 +543,7 @@ def test_a_run_goes_on_with_its_own_device_and_sources_alone(folder, other, caps
     whole = [layer_rows(name, 2, asked) for name in ("first", "second")]
     results.continued("known", whole, device=device, lab="benchmarks")
     assert asked == ["first", "second"]
-    assert "measured anew" in capsys.readouterr().out
+    assert "measured again" in capsys.readouterr().out
 
 
 def test_without_a_gpu_the_recorded_run_is_not_continued(folder):

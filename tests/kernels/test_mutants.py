@@ -153,8 +153,8 @@ def test_a_module_runs_each_mutant():
     assert len(ALL) == len(AXPY) + len(CONV1D) + len(LAYER) + len(ELSEWHERE)
 
 
-# The simulator runs neither products of warpgroups nor copies by tensor maps. The others are variants
-# of a kernel that has mutants, or a chase, which computes nothing.
+# The simulator runs neither products of warpgroups nor copies by tensor maps. The others are
+# variants of a kernel that has mutants, or a chase, which computes nothing.
 FEWER = {
     **dict.fromkeys(("conv2d_wgmma", "lenet_wgmma_2"), 0),
     **dict.fromkeys((spec.name for spec in (*gemm.HALVES[1:], *conv2d.CHANNELS_LAST)), 0),

@@ -52,7 +52,7 @@ LAST_WARP = HEAD + """
 ONE_WARP = "a __syncwarp() or a __syncthreads() is missing between the two lines"
 OF_WARP = "a __syncwarp() is missing between the two lines"
 OF_BLOCK = "On a GPU either may come first: a __syncthreads() is missing between the"
-NONE = "No single __syncthreads() was found that mends this"
+NONE = "No single __syncthreads() was found that fixes this"
 
 
 @pytest.mark.parametrize(

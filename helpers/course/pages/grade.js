@@ -232,7 +232,7 @@ async function sendNow(what, body, done) {
       answer = await fetch(data.base + what, { method: "POST", body: JSON.stringify(body()),
         headers: { "Content-Type": "application/json" }, keepalive: true });
     } catch {
-      say("Not kept yet: the program does not answer. Start it again; this page goes on.", true);
+      say("Not kept yet: the program does not answer. Start it again; this page continues.", true);
       await new Promise((done) => setTimeout(done, 1000));
       continue;
     }

@@ -564,7 +564,7 @@ _ACCESSES = ("load", "store", "atomic")
 # What the values show. Where wrong ones stand tells little: a reduction's last result is no edge.
 _SHOWN = ("transposed", "reversed", "shifted", "precision", "planes")
 SEARCH = (
-    "The wrong values stand in no pattern known here: take one of them, work it out by "
+    "The wrong values occur in no pattern known here: take one of them, work it out by "
     "hand, and follow the thread that writes it."
 )
 

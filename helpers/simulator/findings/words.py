@@ -365,7 +365,7 @@ class Cause(Row):
     NO_BARRIER_OF_WARP = """Both threads are of one warp, whose lanes need not run in step: a
     __syncwarp() {missing}, or a __syncthreads() if other warps use these
     bytes.""", Need.WARP_BARRIER
-    NO_WAIT_FOUND = """No single __syncthreads() was found that mends this, before line {line} or a
+    NO_WAIT_FOUND = """No single __syncthreads() was found that fixes this, before line {line} or a
     line near it: the race stays, or threads miss the barrier. Keep out the threads that have
     nothing to do here; or let all threads load, meet, and then store; or store to another array."""
     WAITED_FOR = """Line {wait} waits in a loop for a flag, so a barrier cannot help: it would wait

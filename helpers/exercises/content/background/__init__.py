@@ -92,6 +92,6 @@ OVERLAP = kit.Budget(
     idle_tiles,
     1,
     "While the block works on a tile, the copy of the next one must be under way. Either start it, "
-    "and then wait for all copies but the newest; or wait for all, and start it behind the "
+    "and then wait for all copies but the newest; or wait for all, and start it after the "
     "barrier. Only the last tile has no next one.",
 )

@@ -41,8 +41,8 @@ EXERCISE = kit.Exercise(
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=indices.WRONG_INDICES,
     hints=(
-        "i_x counts filter cells: K * K of them in each channel, K in each row. Divide, and go on "
-        "with the rest, as with seconds, minutes and hours.",
+        "i_x counts filter cells: K * K of them in each channel, K in each row. Divide, and "
+        "continue with the rest, as with seconds, minutes and hours.",
         "c = i_x / (K * K), p = i_x % (K * K) / K, q = i_x % K; h = col / out_w, w = col % out_w.",
         "The cell is in channel c, row h + p, column w + q: image[(c * H + h + p) * W + w + q].",
     ),

@@ -7,7 +7,7 @@ CHANNEL, ROW = "i_x / (K * K)", "i_x % (K * K) / K"
 MUTANTS = (
     mutant("All sums are 0: load the cell of the image.", ("= image[(c", "= 0 * image[(c")),
     mutant(
-        "p goes on in the next channel: it is the row within the channel, from 0 to K - 1.",
+        "p continues in the next channel: it is the row within the channel, from 0 to K - 1.",
         (ROW, "i_x / K"),
     ),
     mutant(

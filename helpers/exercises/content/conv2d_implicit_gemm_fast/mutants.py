@@ -7,7 +7,7 @@ CHANNEL, ROW = "(i_x / (K * K) * H", "i_x % (K * K) / K"
 MUTANTS = (
     mutant("All sums are 0: load the cell of the image.", ("= corner[", "= 0 * corner[")),
     mutant(
-        "p goes on in the next channel: it is the row within the channel, from 0 to K - 1.",
+        "p continues in the next channel: it is the row within the channel, from 0 to K - 1.",
         (ROW, "i_x / K"),
     ),
     mutant(

@@ -105,7 +105,7 @@ EXERCISE = kit.Exercise(
     mistakes=indices.WRONG_INDICES,
     hints=(
         "Gap 1 is lab 202: a channel has K * K terms, a row of the filter has K. So c = term / "
-        "(K * K), and p and q are what is left. The cell is (c * HEIGHT + p) * WIDTH + q behind "
+        "(K * K), and p and q are what is left. The cell is (c * HEIGHT + p) * WIDTH + q after "
         "`corner`.",
         "Gap 2: a begins at weights + 16 * step, and its rows are F_PITCH apart. Part `part` of "
         "the columns begins at columns[warp] + part * COLUMNS * PITCH, and they are PITCH apart.",

@@ -41,7 +41,7 @@ MUTANTS = (
         (OFFSET, "(c * HEIGHT + p) * OUT_W + q;"),
     ),
     mutant(
-        "Every output has the cells of output 0: the cell lies behind `corner`, and not behind "
+        "Every output has the cells of output 0: the cell lies after `corner`, and not after "
         "`image`.",
         ("corner[offset]", "image[offset]"),
     ),
@@ -76,7 +76,7 @@ MUTANTS = (
         ("__syncwarp();   // a frag", "__syncthreads();   // a frag"),
     ),
     mutant(
-        "p goes on from channel to channel, and the image ends before this cell: p is below K in "
+        "p continues from channel to channel, and the image ends before this cell: p is below K in "
         "every channel.",
         ("term % (K * K) / K", "term / K"),
     ),

@@ -98,8 +98,8 @@ EXERCISE = kit.Exercise(
         "Thread (0, 1) has the window that begins in row 1 * pool. Which outputs does it have for "
         "r = 0, 1, ...?",
         "h = row * pool + r and w = column * pool + s. If h or w is outside of the convolution's "
-        "outputs, go on with the next one.",
-        "The three loops over c, p and q are those of lab 107; behind them, largest = "
+        "outputs, continue with the next one.",
+        "The three loops over c, p and q are those of lab 107; after them, largest = "
         "max(largest, sum).",
     ),
 )

@@ -42,12 +42,12 @@ MUTANTS = (
         (KEPT, "largest = sum;"),
     ),
     mutant(
-        "A sum goes on with that of the output before: each output begins with sum = 0.",
+        "A sum continues that of the output before: each output begins with sum = 0.",
         ("float largest = 0.0f;", "float largest = 0.0f, sum = 0.0f;"),
         (NEW_SUM, ""),
     ),
     mutant(
-        "A sum goes on with that of the output before, in each row of a window: each output begins "
+        "A sum continues that of the output before, in each row of a window: each output begins "
         "with sum = 0, within the loop over s.",
         ("r < pool; ++r) {", "r < pool; ++r) {\n        float sum = 0.0f;"),
         (NEW_SUM, ""),
@@ -70,8 +70,8 @@ MUTANTS = (
         (KEPT, "largest = max(largest, fabsf(sum));"),
     ),
     mutant(
-        "Each channel counts as an output of its own: an output is the sum over all channels. Set "
-        "sum to 0 before the loop over c, and compare behind it.",
+        "Each channel counts as a separate output: an output is the sum over all channels. Set "
+        "sum to 0 before the loop over c, and compare after it.",
         (CHANNELS, CHANNELS.replace("++c", "largest = max(largest, sum), sum = 0.0f, ++c")),
     ),
     mutant(

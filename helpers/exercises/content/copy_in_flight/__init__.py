@@ -128,9 +128,9 @@ EXERCISE = kit.Exercise(
     ),
     most_of_a_block=lambda case: rounds(case) * case["threads"] * case["loads"],
     hints=(
-        "Which line is the first that cannot go on without a loaded value? Everything that stands "
-        "above it in the round is under way at the same time.",
-        "Two loops over k, one behind the other. The first one only loads, into value[k]; the "
+        "Which line is the first that cannot continue without a loaded value? Everything above "
+        "it in the round is under way at the same time.",
+        "Two loops over k, one after the other. The first one only loads, into value[k]; the "
         "second one only stores.",
         "In the last round some cells do not exist. The guard belongs to the load (else 0.0f) and "
         "to the store; a thread must not leave the loop early.",

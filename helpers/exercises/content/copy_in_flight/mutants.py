@@ -6,7 +6,7 @@ from helpers.exercises.kit import mutant
 LOAD = "value[k] = i < n ? in[i] : 0.0f;"
 STORE_BACKWARDS = ("out[i] = value[k]", "out[i] = value[LOADS - 1 - k]")
 WRONG_PLACES = (
-    "The right values stand in wrong places: store value[k] to the cell from which it was loaded, "
+    "The right values are in wrong places: store value[k] to the cell from which it was loaded, "
     "first + k * THREADS."
 )
 
@@ -40,7 +40,7 @@ MUTANTS = (
         *loops("start + k * THREADS"),
     ),
     mutant(
-        "Only the first cell of each thread is copied: cell k lies k * THREADS behind `first`.",
+        "Only the first cell of each thread is copied: cell k lies k * THREADS after `first`.",
         *loops("first + k * round"),
     ),
     mutant(
@@ -54,7 +54,7 @@ MUTANTS = (
     ),
     mutant(
         "A thread stores the last cell that it loads to all its places: is there one value for all "
-        "loads? Each needs a register of its own, value[k].",
+        "loads? Each needs its own register, value[k].",
         ("float value[LOADS];", "float value = 0.0f;"),
         (LOAD, "value = i < n ? in[i] : 0.0f;"),
         ("out[i] = value[k]", "out[i] = value"),

@@ -77,7 +77,7 @@ EXERCISE = kit.Exercise(
             "loads of X per cell of X",
             lambda case, one: one.total("lanes", "global", "load", "X") / case["X"].size,
             1,
-            "The tile brings each cell of X once for four rows: read it from there.",
+            "The tile loads each cell of X once for four rows: read it from there.",
             least=0.9,
         ),
         kit.Budget(
@@ -88,7 +88,7 @@ EXERCISE = kit.Exercise(
         ),
         kit.loads_of_a_warp(
             lambda case: 8 * kit.ceil_div(case["terms"], STEP),
-            "All threads share the loads: in a step each brings four numbers of X, and one or none "
+            "All threads share the loads: in a step each loads four numbers of X, and one or none "
             "of A.",
         ),
         kit.ONE_STORE,

@@ -7,7 +7,7 @@ PRODUCTS = "for (int k = 0; k < STEP; ++k) sum +="
 IN_A = "row < rows && first + tx < inner ?"
 
 FIRST_TERMS = (
-    "A sum has only its first terms: the loop over the steps goes on to `inner`, which is another "
+    "A sum has only its first terms: the loop over the steps runs to `inner`, which is another "
     "number in each layer."
 )
 NO_WAIT = (
@@ -37,7 +37,7 @@ MUTANTS = (
         ("matrix[(first + i)", "matrix[i"),
     ),
     mutant(
-        "Only the last step counts: the sum goes on from step to step, and begins with 0 once, "
+        "Only the last step counts: the sum continues from step to step, and begins with 0 once, "
         "before the loop.",
         (PRODUCTS, f"sum = 0.0f;\n        {PRODUCTS}"),
     ),

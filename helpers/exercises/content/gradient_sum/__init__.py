@@ -127,9 +127,9 @@ def judged(
             return Judgement(
                 "wrong",
                 f"{words}: card {bad[0]} does not have the sum of all cards{several}",
-                "The sum of all vectors must stand in the vector of every card, in every step. Is "
+                "The sum of all vectors must be in the vector of every card, in every step. Is "
                 "each vector given to an inbox, added once before the next one comes, and does "
-                "put() bring the sum to every card?",
+                "put() copy the sum to every card?",
             )
         if findings:
             return of_findings(words, findings, _hint(findings[0]))
@@ -156,11 +156,11 @@ def _hint(finding: str) -> str:
         )
     if "kernel learn" in finding or "kernel gradient" in finding:
         return (
-            "Each card goes on with its vector after your function: its own stream must wait for "
+            "Each card continues with its vector after your function: its own stream must wait for "
             "whatever another card's stream reads from it or writes to it."
         )
     return (
-        "An event orders two streams, also of two cards: the one that goes on waits for the event "
+        "An event orders two streams, also of two cards: the later one waits for the event "
         "that the other has recorded."
     )
 
@@ -175,7 +175,7 @@ EXERCISE = PythonExercise(
     judged=judged,
     limit_s=8.0,
     hints=(
-        "give(), put() and add() return the event behind them. Each runs on a stream: give() and "
+        "give(), put() and add() return the event after them. Each runs on a stream: give() and "
         "put() on that of the card that sends, add() on that of the card that adds. Which of them "
         "touch the same memory on different streams?",
         "The stream of card 0 must wait for each give() before it adds. The next card may not give "

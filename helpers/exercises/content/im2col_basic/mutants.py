@@ -7,14 +7,14 @@ CELL = "(h + p) * W + w + q"
 OUTPUT = "h = pixel / out_w, w = pixel % out_w"
 
 MATRIX_ROW = (
-    "A row of the matrix has out_h * out_w numbers: so far lies row p * K + q + 1 behind row "
+    "A row of the matrix has out_h * out_w numbers: so far lies row p * K + q + 1 after row "
     "p * K + q."
 )
 TAPS = "The filter has rows p and columns q from 0 to K - 1."
 
 MUTANTS = (
     mutant(
-        "The numbers are right, and stand in other places: an output is a column of the matrix, "
+        "The numbers are right, and are in other places: an output is a column of the matrix, "
         "and a row has out_h * out_w numbers.",
         (PLACE, "pixel * K * K + p * K + q"),
     ),

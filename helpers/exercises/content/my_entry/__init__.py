@@ -50,6 +50,6 @@ EXERCISE = kit.Exercise(
         "Give a thread several columns and several maps, and keep all its sums in registers: "
         "COLUMNS * MAPS products for COLUMNS + MAPS loads.",
         "Stage cells and weights in shared memory, the weights of four maps side by side, so "
-        "that one float4 brings all four.",
+        "that one float4 loads all four.",
     ),
 )

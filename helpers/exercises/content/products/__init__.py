@@ -99,7 +99,7 @@ def exercise(
                     one.total("lanes", "global", "load") / (2 * one.blocks * tile * case["terms"])
                 ),
                 1,
-                "The tiles bring each cell once for a block: multiply what is staged.",
+                "The tiles load each cell once for a block: multiply what is staged.",
                 quiet=True,
             ),
             kit.no_doubles(

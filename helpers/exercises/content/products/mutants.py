@@ -15,11 +15,11 @@ def of_steps(products: Edit, sums: Edit, a: Edit, x: Edit) -> tuple[Mutant, ...]
     return (
         mutant("All sums are 0: add up the products of the staged cells.", products),
         mutant(
-            "Only the first step along inner is multiplied: the sums go on from step to step.",
+            "Only the first step along inner is multiplied: the sums continue from step to step.",
             (STEPS, STEPS.replace("inner", "1")),
         ),
         mutant(
-            "A sum has only its first terms: the loop over the steps goes on to `inner`.",
+            "A sum has only its first terms: the loop over the steps runs to `inner`.",
             (STEPS, STEPS.replace("inner", "32")),
         ),
         mutant(

@@ -47,7 +47,7 @@ EXERCISE = kit.Exercise(
             "load sectors per output",
             lambda case, one: one.total("sectors", "global", "load") / case.count,
             lambda case: SECTORS[case["name"]],
-            "conv2d_tiled brings each cell of x to shared memory once a block and map. With "
+            "conv2d_tiled loads each cell of x to shared memory once a block and map. With "
             "several maps a block, and the weights in shared memory, too, fewer sectors are left.",
         ),
         kit.Budget(

@@ -9,7 +9,7 @@ BEFORE_SUMS = (
 AFTER_SUMS = (
     "Shared memory is written while others still read it: a barrier belongs after the sums, too."
 )
-LAST_GROUP = "The last group of maps may be smaller: there is no map behind map M - 1. Guard it."
+LAST_GROUP = "The last group of maps may be smaller: there is no map after map M - 1. Guard it."
 LAST_TILE = "The image ends before this cell: the last tile needs a guard, right and below."
 
 MUTANTS = (

@@ -88,27 +88,27 @@ def _hint(findings: list[str], buffers: int) -> str:
     if "reads memory" in text and "HtoD" in text:
         return (
             "A kernel reads images that are still being copied in: let its stream wait for the "
-            "event behind the copy of its own piece."
+            "event after the copy of its own piece."
         )
     if "reads memory" in text and "DtoH" in text:
         return (
             "An output is copied out that its kernel may still be writing: let the copy's stream "
-            "wait for the event behind that kernel."
+            "wait for the event after that kernel."
         )
     if "HtoD" in text and "kernel" in text:
         return (
             f"{with_buffers} piece k + {buffers} is copied over what piece k's kernel "
             f"may still read: let the copy's stream wait "
-            "for the event behind that kernel."
+            "for the event after that kernel."
         )
     if "DtoH" in text and "kernel" in text:
         return (
             f"{with_buffers} the kernel of piece k + {buffers} overwrites an output that "
             f"is still being copied out: let its stream "
-            "wait for the event behind that copy."
+            "wait for the event after that copy."
         )
     return (
-        "An event orders two streams: the one that goes on waits for the event that the other "
+        "An event orders two streams: the later one waits for the event that the other "
         "one has recorded."
     )
 

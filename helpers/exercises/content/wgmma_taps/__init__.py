@@ -112,8 +112,8 @@ EXERCISE = kit.Exercise(
     hints=(
         "Gap 1: turn each number into a Descriptor before you shift it, because an int has 32 "
         "bits: (Descriptor)(next_eight / 16) << 32. Join them with |.",
-        "Gap 2: an Octet has 16 bytes. weights[tap][1] begins 64 Octets behind weights[tap][0], "
-        "and row 8 of A is 8 Octets behind row 0.",
+        "Gap 2: an Octet has 16 bytes. weights[tap][1] begins 64 Octets after weights[tap][0], "
+        "and row 8 of A is 8 Octets after row 0.",
         "B begins at b_first + 16 * tap, its other half CELLS * 16 bytes further on, its next "
         "eight columns 8 * 16.",
     ),

@@ -63,7 +63,7 @@ def judged(values: list[Any], seed: int) -> Judgement:
     for (pid, cells, block), value in zip(rows, values, strict=True):
         words = f"program {pid} of {quantity(len(cells), 'cell')} in blocks of {block}"
         if isinstance(value, str) and value.startswith("IndexError"):
-            hint = "A place lies behind the last cell: inside must be true only below len(x)."
+            hint = "A place lies past the last cell: inside must be true only below len(x)."
             return Judgement("wrong", f"{words}: {value}", hint)
         if isinstance(value, str):
             hint = "Return two lists: the places, and the values."

@@ -11,7 +11,7 @@ from helpers.exercises.kit import mutant
 
 FIRST = "        start_copy(tiles[0], N, start, n);\n    }\n    COMMIT();\n"
 START = "            start_copy(tiles[current ^ 1], N, start + stride, n);\n"
-COMMIT = "        COMMIT();       // behind the last tile the group is empty\n"
+COMMIT = "        COMMIT();       // after the last tile the group is empty\n"
 WAIT, BARRIER = "        WAIT_BUT(1);\n", "        __syncthreads();\n"
 END = f"{BARRIER}    }}\n}}"
 
@@ -43,7 +43,7 @@ MUTANTS = (
     ),
     mutant(
         "The copies of the first tile and of the next one are in one group, and WAIT_BUT(1) does "
-        "not wait for it: the first tile needs a group of its own, committed before the loop.",
+        "not wait for it: the first tile needs its own group, committed before the loop.",
         (FIRST, FIRST.replace("    COMMIT();\n", "")),
     ),
     mutant(OVERWRITTEN, (END, "    }\n}")),

@@ -36,7 +36,7 @@ __global__ void copy_async(float* P, const float* N, int n)
         if (start + stride < outputs) {
             start_copy(tiles[current ^ 1], N, start + stride, n);
         }
-        COMMIT();       // behind the last tile the group is empty
+        COMMIT();       // after the last tile the group is empty
         WAIT_BUT(1);
         __syncthreads();
         //<

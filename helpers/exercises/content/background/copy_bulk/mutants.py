@@ -51,7 +51,7 @@ MUTANTS = (
         (BYTES, "4 * min(TILE_WIDTH, n - start)"),
     ),
     mutant(
-        "These are fewer than 0 bytes. There is no tile behind the last one: start the next copy "
+        "These are fewer than 0 bytes. There is no tile after the last one: start the next copy "
         "only if there is a next tile.",
         (IF_NEXT, "        if (threadIdx.x == 0) {\n"),
     ),

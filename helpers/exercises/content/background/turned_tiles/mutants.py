@@ -23,7 +23,7 @@ OWN_ALONE = (
     "tile's group (wait_group) first, then for the other threads (__syncthreads()), in this order."
 )
 NO_TILE = (
-    "There is no tile behind the last one: start the next copy only if there is a next tile, and "
+    "There is no tile after the last one: start the next copy only if there is a next tile, and "
     "the first one only if the block has a tile."
 )
 
@@ -33,12 +33,12 @@ MUTANTS = (
         (CELL, "cells[o]"),
     ),
     mutant(
-        "The vectors of a tile change places, and the four cells of each stand as they were: cell "
+        "The vectors of a tile change places, and the four cells of each stay as they were: cell "
         "255 - o of the tile goes to output o.",
         (CELL, "cells[252 - o / 4 * 4 + o % 4]"),
     ),
     mutant(
-        "The four cells of each vector change places, and the vectors stand as they were: cell 255 "
+        "The four cells of each vector change places, and the vectors stay as they were: cell 255 "
         "- o of the tile goes to output o.",
         (CELL, "cells[o / 4 * 4 + 3 - o % 4]"),
     ),

@@ -11,7 +11,7 @@ EXERCISE = exercise(
     "The fragments of one product by ldmatrix",
     STEP,
     2,
-    "Copy 16 bytes a lane, an Eight: 32 lanes bring all of A at once, and 16 lanes all of B.",
+    "Copy 16 bytes a lane, an Eight: 32 lanes load all of A at once, and 16 lanes all of B.",
     points=4,
     budgets=(
         kit.Budget(
@@ -26,7 +26,7 @@ EXERCISE = exercise(
             "load requests of shared memory",
             kit.all_of("requests", "shared", "load"),
             2,
-            "What the two ldmatrix bring is multiplied: no lane loads a cell of the fragments by "
+            "What the two ldmatrix load is multiplied: no lane loads a cell of the fragments by "
             "itself.",
             quiet=True,
         ),

@@ -25,7 +25,7 @@ MUTANTS = (
     mutant(NOT_COPIED, (COPY_A, f"    if (lane < 16) {COPY_A}")),
     mutant(NOT_COPIED, ("    if (lane < 16) {", "    if (lane < 8) {")),
     mutant(
-        "ldmatrix reads what other lanes have copied: __syncwarp() must stand between the copies "
+        "ldmatrix reads what other lanes have copied: __syncwarp() must be between the copies "
         "and the first ldmatrix.",
         (WAIT, ""),
     ),
@@ -55,7 +55,7 @@ MUTANTS = (
     ),
     mutant(
         "B comes with rows and columns of each square exchanged: a register of B has two "
-        "neighbours of one column, and memory has those of one row side by side.",
+        "neighbours of one column, and memory has the cells of one row side by side.",
         (".x2.trans.", ".x2."),
     ),
     mutant(

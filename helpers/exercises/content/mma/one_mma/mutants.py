@@ -23,7 +23,7 @@ MUTANTS = (
     ),
     mutant(
         "B comes with rows and columns of each square exchanged: a register of B has two "
-        "neighbours of one column, and memory has those of one row side by side.",
+        "neighbours of one column, and memory has the cells of one row side by side.",
         (B0, "pair(B[8 * group + two], B[8 * group + two + 1])"),
         (B1, "pair(B[8 * (group + 8) + two], B[8 * (group + 8) + two + 1])"),
     ),

@@ -18,7 +18,7 @@ EXERCISE = exercise(
         "Write one_mma first, and count 16 of its columns and rows from 16 * step on. A row of A "
         "now has 32 halves.",
         "Set d[0] to d[3] to 0 once, before the loop over the two steps.",
-        'In the asm line, "+f"(d[0]) is read and written: {%0, %1, %2, %3} stands first and last, '
+        'In the asm line, "+f"(d[0]) is read and written: {%0, %1, %2, %3} comes first and last, '
         "as the result and as the sums to add to.",
     ),
 )

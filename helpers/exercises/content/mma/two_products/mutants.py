@@ -46,7 +46,7 @@ MUTANTS = (
     ),
     mutant(
         "B comes with rows and columns of each square exchanged: a register of B has two "
-        "neighbours of one column, and memory has those of one row side by side.",
+        "neighbours of one column, and memory has the cells of one row side by side.",
         (B0, f"pair(B[{ROW_OF_B} + two], B[{ROW_OF_B} + two + 1])"),
         (B1, f"pair(B[{ROW_OF_B} + 64 + two], B[{ROW_OF_B} + 65 + two])"),
     ),

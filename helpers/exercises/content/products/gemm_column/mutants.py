@@ -30,7 +30,7 @@ MUTANTS = (
         (A, "tile_a[r][i]"),
     ),
     mutant(
-        "The rows are right, and stand in other places: the 8 rows of a thread are neighbours, "
+        "The rows are right, and are in other places: the 8 rows of a thread are neighbours, "
         "from row `patch` on, where they are read and where they are stored.",
         (A, "tile_a[r * PATCH + patch / PATCH][i]"),
     ),

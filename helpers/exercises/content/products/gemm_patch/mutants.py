@@ -63,17 +63,17 @@ MUTANTS = (
         (PRODUCT, "a[s] * x[r]"),
     ),
     mutant(
-        "The rows are right, and stand in other places: row r of a thread is ty + r * ACROSS, as "
+        "The rows are right, and are in other places: row r of a thread is ty + r * ACROSS, as "
         "the store has it.",
         rows("t * PATCH + p"),
     ),
     mutant(
-        "The columns are right, and stand in other places: column s of a thread is "
+        "The columns are right, and are in other places: column s of a thread is "
         "tx + s * ACROSS, as the store has it.",
         columns("t * PATCH + p"),
     ),
     mutant(
-        "The outputs are right, and stand in other places: a thread has rows ty + r * ACROSS and "
+        "The outputs are right, and are in other places: a thread has rows ty + r * ACROSS and "
         "columns tx + s * ACROSS, as the store has them.",
         rows("t * PATCH + p"),
         columns("t * PATCH + p"),

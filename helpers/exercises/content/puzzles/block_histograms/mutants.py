@@ -78,7 +78,7 @@ MUTANTS = (
     mutant(PHASES, ("counts[t] = 0;\n    __syncthreads();", "counts[t] = 0;")),
     mutant(PHASES, ("    __syncthreads();\n    P", "    P")),
     mutant(
-        "Two blocks write the same output. Each block has outputs of its own: does the index of "
+        "Two blocks write the same output. Each block has its own outputs: does the index of "
         "the store hold blockIdx?",
         ("P[256 * blockIdx.x + t]", "P[t]"),
     ),

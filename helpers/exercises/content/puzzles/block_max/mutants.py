@@ -49,7 +49,7 @@ MUTANTS = (
         ("P[blockIdx.x] =", "P[i] ="),
     ),
     mutant(
-        "Two blocks write the same output. Each block has outputs of its own: does the index of "
+        "Two blocks write the same output. Each block has its own outputs: does the index of "
         "the store hold blockIdx?",
         ("P[blockIdx.x] =", "P[0] ="),
     ),

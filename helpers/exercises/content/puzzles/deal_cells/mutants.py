@@ -30,7 +30,7 @@ MUTANTS = (
         ("    __syncthreads();\n", ""),
     ),
     mutant(
-        "Two blocks write the same output. Each block has outputs of its own: does the index of "
+        "Two blocks write the same output. Each block has its own outputs: does the index of "
         "the store hold blockIdx?",
         ("P[start + t]", "P[t]"),
     ),

@@ -61,7 +61,7 @@ EXERCISE = puzzle(
         "request need on the other one? Draw the accesses of your kernel.",
         "Load tile[threadIdx.y][threadIdx.x], wait, and store tile[threadIdx.x][threadIdx.y]. The "
         "column in P is blockIdx.y * 32 + threadIdx.x, the row blockIdx.x * 32 + threadIdx.y.",
-        "The store has guards of its own: column < height, row < width. And a tile of [32][33] "
+        "The store has its own guards: column < height, row < width. And a tile of [32][33] "
         "has no bank conflict.",
     ),
 )

@@ -23,7 +23,7 @@ CONJUGATE = (
 )
 SIGN = "The sign in the imaginary part is wrong: it is ad + bc."
 ZEROS = (
-    "A transform reads all SIZE points: those behind the segment's cells must hold 0, and the "
+    "A transform reads all SIZE points: those after the segment's cells must hold 0, and the "
     "imaginary parts, too."
 )
 
@@ -36,12 +36,12 @@ MUTANTS = (
         "the imaginary parts are added, which are 0 but for rounding.",
         (ADDED, ""),
     ),
-    mutant(f"The sums stand width / 2 places too late: {MIDDLE}", (PLACE, "start + i;")),
+    mutant(f"The sums are width / 2 places too late: {MIDDLE}", (PLACE, "start + i;")),
     mutant(
-        f"The sums stand width - 1 places too late: {MIDDLE}", (PLACE, "start + i + width / 2;")
+        f"The sums are width - 1 places too late: {MIDDLE}", (PLACE, "start + i + width / 2;")
     ),
     mutant(
-        "The sums stand too early: the middle weight of output 0 lies on cell 0, and not the last "
+        "The sums are too early: the middle weight of output 0 lies on cell 0, and not the last "
         "one, so sum i belongs to output start + i - width / 2.",
         (PLACE, "start + i - width + 1;"),
     ),
@@ -71,7 +71,7 @@ MUTANTS = (
         (TO_ADD, TO_ADD.replace("SIZE", "segment")),
     ),
     mutant(
-        "Only the first half of the tails is added: width - 1 sums lie behind the segment's own "
+        "Only the first half of the tails is added: width - 1 sums lie after the segment's own "
         "cells. Add all SIZE sums.",
         (TO_ADD, TO_ADD.replace("SIZE", "segment + width / 2")),
     ),
@@ -135,15 +135,15 @@ MUTANTS = (
         (ADDED, "P[out] += cells[i].x"),
     ),
     mutant(
-        "The last segment may be longer than what is left of N: behind cell n - 1 come zeros.",
+        "The last segment may be longer than what is left of N: after cell n - 1 come zeros.",
         (IS_CELL, "i < segment"),
     ),
     mutant(
-        "The first width / 2 sums stand before P[0]: these are no outputs.",
+        "The first width / 2 sums lie before P[0]: these are no outputs.",
         ("if (0 <= out && out < n)", "if (out < n)"),
     ),
     mutant(
-        "The last sums of the last segment stand behind P[n - 1]: these are no outputs.",
+        "The last sums of the last segment lie after P[n - 1]: these are no outputs.",
         ("if (0 <= out && out < n)", "if (0 <= out)"),
     ),
 )

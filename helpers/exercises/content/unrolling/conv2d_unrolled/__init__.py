@@ -28,7 +28,7 @@ EXERCISE = kit.Exercise(
     mistakes=indices.WRONG_INDICES,
     hints=(
         "Two loops, one in the other: p and q from 0, as long as they are below FILTER_WIDTH. Put "
-        "#pragma unroll into a line of its own above each of them.",
+        "#pragma unroll into a separate line above each of them.",
         "`tap` points to weight (0, 0), and the rows of weights follow each other: weight (p, q) "
         "is tap[p * FILTER_WIDTH + q].",
         "`cell` points to the cell under weight (0, 0). The next row of the image begins W cells "

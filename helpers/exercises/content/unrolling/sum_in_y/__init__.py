@@ -23,7 +23,7 @@ EXERCISE = kit.Exercise(
             kit.per_output("global", "store"),
             2,
             "Without the promise the compiler must store after each product, because y might be "
-            "x. Write __restrict__ between the * and the name of each array. If it stands there, "
+            "x. Write __restrict__ between the * and the name of each array. If it is there, "
             "read cells and weights as usual: __ldg() keeps the compiler from moving the stores.",
         ),
         unrolling.LOADS,  # the sum is read again where it is not kept in a register
@@ -34,7 +34,7 @@ EXERCISE = kit.Exercise(
     mistakes=indices.WRONG_INDICES,
     hints=(
         "The second gap is the line of step 2, with *sum in place of sum.",
-        "The promise is one word, __restrict__. It stands in the list of parameters, between the * "
+        "The promise is one word, __restrict__. It goes into the list of parameters, between the * "
         "of a pointer and its name.",
         "float* __restrict__ y, and likewise for x and filter, which stay const.",
     ),

@@ -69,7 +69,7 @@ EXERCISE = kit.Exercise(
             lambda case, one: sum(n.turns for n in one.counts),
             most_turns,
             "A turn of the loop over q should take two taps. (The turns are counted in your "
-            "source as it stands, before the compiler "
+            "source as it is, before the compiler "
             "unrolls anything; comments and #pragma make no difference.)",
             quiet=True,
         ),
@@ -81,7 +81,7 @@ EXERCISE = kit.Exercise(
     mistakes=indices.WRONG_INDICES,
     hints=(
         "For K = 5, which values does q take? Which taps does the last turn read?",
-        "Stop the loop while two taps are left: q + 1 < K. What remains to be done behind it, "
+        "Stop the loop while two taps are left: q + 1 < K. What remains to be done after it, "
         "and when?",
         "int q = 0; for (; q + 1 < K; q += 2) ...; if (q < K) takes the last tap alone.",
     ),

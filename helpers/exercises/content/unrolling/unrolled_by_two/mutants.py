@@ -7,14 +7,14 @@ LAST = "if (q < K) sum += cell[q] * tap[q];"
 
 MUTANTS = (
     mutant(
-        "Where K is odd, tap q + 1 of the last pair lies behind the row: of the last row, behind "
+        "Where K is odd, tap q + 1 of the last pair lies past the row: of the last row, past "
         "the array. The last tap has no partner.",
         (WHILE_TWO, "q < K;"),  # the stub
         (LAST, ""),
     ),
     mutant("Where K is odd, the last tap of each row is left out.", (LAST, "")),
     mutant(
-        "Where K is even, the last tap of each row is left out: the loop goes on while two taps "
+        "Where K is even, the last tap of each row is left out: the loop continues while two taps "
         "are left, q + 1 < K.",
         (WHILE_TWO, "q + 2 < K;"),
     ),
@@ -24,7 +24,7 @@ MUTANTS = (
         ("if (q < K) sum", "q = K - 1; sum"),
     ),
     mutant(
-        "Where K is even, no tap is left behind the loop, and yours takes one behind the row.",
+        "Where K is even, no tap is left after the loop, and yours takes one past the row.",
         ("if (q < K)", "if (q <= K)"),
     ),
     mutant(
