@@ -72,6 +72,7 @@ def diagnose(
         lambda: _precision(got, want, wrong) if 4 * wrong.sum() > wrong.size else None,
         lambda: _place(got, wrong),
         lambda: _precision(got, want, wrong),
+        lambda: _poison(got, want, wrong),
     ):
         if diagnosis := find():
             return diagnosis
@@ -121,6 +122,17 @@ def _constant(got: np.ndarray, want: np.ndarray) -> Diagnosis | None:
             "__constant__ filter starts as zeros)?",
         )
     return None
+
+
+def _poison(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> Diagnosis | None:
+    """Find values of which each wrong one is NaN, and none of the right ones."""
+    if not np.isnan(got[wrong]).all() or np.isnan(want[wrong]).any():
+        return None
+    return Diagnosis(
+        "poison",
+        "Each wrong value is NaN, the poison that fresh memory holds: no thread stored it, or "
+        "something that it was made of. Take one of them: which thread should store it?",
+    )
 
 
 def _moved(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, same: Same) -> Diagnosis | None:

@@ -7,6 +7,7 @@ from tests.exercises.answers import Edit
 EDITS: dict[str, tuple[Edit, ...]] = {
     "above_lowest": (
         ("(i < n)", "(i <= n)"),
+        ("__shfl_xor_sync", "__shfl_down_sync"),
     ),
     "add_arrays": (
         ("blockDim.x + threadIdx.x", "blockDim.x - threadIdx.x"),
@@ -24,6 +25,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("k < 2; ++k)", "k < 1; ++k)"),
         ("first + k", "first - k"),
         ("2 * blockIdx.x", "2 + blockIdx.x"),
+        ("2 * blockIdx.x * blockDim.x + threadIdx.x", "blockIdx.x * blockDim.x + threadIdx.x"),
     ),
     "block_histograms": (
         ("P[256 * blockIdx.x", "P[257 * blockIdx.x"),
@@ -76,9 +78,12 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "conv1d_three": (
         ("c < width", "c <= width"),
+        ("start - width / 2 + s", "start + s"),
     ),
     "conv1d_tiled_steps": (
         ("TILE_WIDTH + 2 * RADIUS; s", "TILE_WIDTH + RADIUS; s"),
+        ("blockIdx.x * TILE_WIDTH - RADIUS", "blockIdx.x * TILE_WIDTH"),
+        ("tile[threadIdx.x + j]", "tile[threadIdx.x + RADIUS - j]"),
     ),
     "conv2d_basic": (
         ("image[(c * H + h", "image[(c + H + h"),
@@ -127,6 +132,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("filter[((m * C", "filter[((c * C"),
         ("sum += ", "sum = "),
         ("column >= W", "column >= H"),
+        ("w - K / 2 + q", "w - K + q"),
     ),
     "conv2d_tensor": (
         ("part * COLUMNS * PITCH", "part * 32 * PITCH"),
@@ -154,6 +160,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "conv_pool": (
         ("h >= out_h || w >= out_w", "h >= out_h && w >= out_w"),
+        ("(out_h + pool - 1) / pool", "out_h / pool"),
         # largest of some: a turned decision makes one of them right by chance
         ("max(largest, sum)", "largest + sum"),
         ("w = column * pool + s;", "w = column + s;"),
@@ -161,6 +168,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "copy_async": (
         ("start_copy(tiles[0],", "start_copy(tiles[1],"),
+        ("WAIT_BUT(1);", "WAIT_BUT(2);"),
     ),
     "copy_bulk": (
         ("turn / 2 % 2", "turn % 2"),
@@ -168,6 +176,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     "copy_in_flight": (
         ("(i < n)", "(i <= n)"),
         ("value[k] = i < n ? in[i]", "value[k] = i <= n ? in[i]"),
+        ("blockIdx.x * THREADS * LOADS + threadIdx.x", "blockIdx.x * THREADS + threadIdx.x"),
+        ("gridDim.x * THREADS * LOADS", "gridDim.x * THREADS"),
         ("out[i] = value[k]", "out[first] = value[k]"),
     ),
     "deal_cells": (
@@ -185,6 +195,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "gemm_column": (
         ("row < rows && col < cols", "row < cols && col < rows"),
+        ("        __syncthreads();\n    }\n    //", "    }\n    //"),
     ),
     "gemm_flat": (
         ("i += ROWS", "i += STEP"),
@@ -203,6 +214,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "im2col_basic": (
         ("h = pixel / out_w, w", "h = pixel / W, w"),
+        ("w = pixel % out_w", "w = pixel % out_h"),
         ("out_w + pixel]", "out_w + pixel / 2]"),
     ),
     "implicit_counting": (
@@ -240,6 +252,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         # no wait helps two threads with one cell
         ("PITCH = 72", "PITCH = 56"),
         ("a[row * TERMS + term]", "a[row * DEPTH + term]"),
+        # through a fragment, whose accesses are not on the record
+        ("a[row * TERMS + term]", "a[row * 48 + term]"),
     ),
     "split_product": (
         ("first - kept.x, second - kept.y", "first - kept.y, second - kept.x"),
@@ -260,13 +274,18 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         # a lane without an output reads all the same in the right kernel
         ("c = t / (K * K)", "c = t / K"),
         ("half > 0; half", "half > 1; half"),
+        ("t / K % K", "t / K"),
     ),
     "tile_order": (
         ("tile - first * wide", "tile - first"),
+        ("within / rows", "within % wide"),
+        ("within / rows", "within / BAND"),
     ),
     "tile_product": (
         ("k < 16; ++k", "k < inner; ++k"),
         ("    __syncthreads();    // the next", "    // the next"),
+        ("first + y < inner && c < cols", "first + x < inner && c < cols"),
+        ("r < rows && first", "r < cols && first"),
     ),
     "to_half": (
         ("i < n / 2", "i < n"),
@@ -285,6 +304,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "turned_tiles": (
         ("start + stride < n", "start + 2 * stride < n"),
+        ("wait_group 1", "wait_group 2"),
     ),
     "two_products": (
         ("step < 2; ++step", "step < 1; ++step"),

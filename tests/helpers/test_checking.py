@@ -246,6 +246,14 @@ def test_untouched_and_zero():
     assert kind(np.zeros((4, 5), int), np.ones((4, 5), int)) == "zero"
 
 
+def test_scattered_poison_asks_for_no_barrier():
+    want = values(1000)
+    got = spoiled(want, [3, 500, 501, 900], np.nan)
+    assert kind(got, want) == "poison"
+    got[7] += 1
+    assert kind(got, want) == "scattered"
+
+
 def test_reversed_and_shifted():
     want = values(200)
     assert kind(want[::-1], want) == "reversed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from helpers.simulator.explain import trail
 from helpers.simulator.explain.source_text import NoValue, Source
 
 ONE = """\
@@ -67,3 +68,25 @@ def test_values(text: str, want: object) -> None:
 def test_what_has_no_value(text: str) -> None:
     with pytest.raises(NoValue):
         SOURCE.value(text, {"i": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "goal", "want"),
+    [
+        ("i - 1 + j", {"i": 4, "j": 0}, 5, {"i": 6, "j": 2}),
+        ("y * 8 + x", {"y": 1, "x": 3}, 27, {"y": 3, "x": 19}),
+        ("y * 8 + x", {"y": 1, "x": 3}, 13, {"x": 5}),  # 2 cells are no row
+        # each of two indices: what moves one alone cannot move the other
+        ("y][x + y", {"x": 1, "y": 2}, (2, 5), {"x": 3}),
+        ("y][x + y", {"x": 1, "y": 2}, (3, 4), {"y": 3}),
+        ("pixel % width", {"pixel": 7, "width": 4}, 2, {"width": 5}),
+        # the goal is there, and nothing that has a value leads elsewhere
+        ("i", {"i": 4}, 4, {}),
+        ("next(i)", {"i": 4}, 5, {}),
+        ("i", {"i": 2.0}, 5, {}),
+    ],
+)
+def test_values_that_an_index_needs(
+    text: str, values: dict[str, float], goal: int | tuple[int, ...], want: dict[str, int]
+) -> None:
+    assert trail.needed(SOURCE, text, values, goal) == want

@@ -41,7 +41,7 @@ def story_of(exercise: GradedExercise, cell: KernelCell) -> Told | None:
     try:
         return told_of(cell, tasks(exercise, cell), exercise.limit_s)
     except NoStory as error:
-        raise NoStory(f"what the threads of {exercise.name} did is not recorded: {error}") from None
+        raise NoStory(f"What the threads of {exercise.name} did is not shown: {error}") from None
 
 
 def is_explainable(verdict: Verdict) -> bool:

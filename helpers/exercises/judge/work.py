@@ -15,8 +15,8 @@ from helpers.exercises.judge.cases import Case
 from helpers.exercises.judge.outcome import Outcome
 
 BLOCKS = (
-    "Each block must do its own part: blockIdx says which. A GPU runs blocks beside each other, so "
-    "one that does the work of all leaves the others idle."
+    "Each block must do its own part, and no other: blockIdx says which. A GPU runs blocks beside "
+    "each other, so one that does the work of others, too, leaves them idle."
 )
 WARPS = (
     "Each thread must do its own part: threadIdx says which. The warps of a block run beside each "
@@ -105,7 +105,7 @@ def _values_of_a_block(case: Case, one: Outcome) -> float:
     may do to one value: other budgets forbid that.
     """
     by_atomics = any(one.total("requests", "global", "atomic", name) for name in case.outputs)
-    return 0 if by_atomics else one.spread.of_block
+    return 0 if by_atomics else round(one.spread.of_block)
 
 
 def _share_of_a_block(case: Case, one: Outcome) -> float:

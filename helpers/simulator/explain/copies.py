@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from .lanes import Follower, Lane
+from .lanes import Follower, Lane, Unfinished
 from .recording import Event
 from .translation import Row
 
+_UNIT = 4  # bytes: what cp.async moves is a multiple of them
 _BULK = re.compile(r"cp\.(reduce\.)?async\.bulk\.(cluster|shared|global)\.(global|shared)\.")
 
 
@@ -29,6 +30,13 @@ def handler(row: Row) -> Callable | None:
     }.get(row.operation)
 
 
+def note_unfinished(run: Follower, event: Event, lane: Lane, place: int, address: int) -> None:
+    """Note a load of what a copy may not have brought yet. place: of its element."""
+    line = run.copying.get(address // _UNIT * _UNIT)
+    if line is not None:
+        run.unfinished[event.number, lane.linear, place] = Unfinished(line, lane.waited, address)
+
+
 def _begun(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
     if event.values is None:
         return
@@ -37,6 +45,8 @@ def _begun(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
         source, size = run.bits_of(lane, row.sources[1]), run.bits_of(lane, row.sources[2])
         read = run.bits_of(lane, row.sources[3]) if len(row.sources) > 3 else size
         lane.groups[-1].append((event, row, target, size, run.pieces(source, read)))
+        for address in range(target, target + size, _UNIT):
+            run.copying[address] = row.line
 
 
 def _ends(run: Follower, row: Row, lane: Lane) -> tuple[int, int, int]:
@@ -76,6 +86,7 @@ def _committed(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None
 def _awaited(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
     is_all = row.operation.endswith("wait_all")
     for lane in lanes:
+        lane.waited = row.line
         left = 0 if is_all else row.immediate
         count = len(lane.groups) if is_all else max(len(lane.groups) - 1 - left, 0)
         arrived, lane.groups = lane.groups[:count], lane.groups[count:] or [[]]
@@ -85,6 +96,8 @@ def _awaited(run: Follower, event: Event, row: Row, lanes: list[Lane]) -> None:
                 for nbytes, form, bits in pieces:
                     run.write(begun, by, lane, target + at, nbytes, form, bits)
                     at += nbytes
+                for address in range(target, target + size, _UNIT):
+                    run.copying.pop(address, None)
                 while at < size:  # the rest is zero
                     nbytes = min(4, size - at)
                     run.write(begun, by, lane, target + at, nbytes, None, 0)

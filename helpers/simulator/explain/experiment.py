@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from ..launch.launch_limits import Extents
 from .changes import Change
 from .tape import Tape
 from .translation import Wait
@@ -34,18 +36,24 @@ class Experiment:
         self,
         changes: Sequence[Change] = (),
         barriers: Sequence[Wait] = (),
-        is_recorded: bool = True,
+        blocks: Sequence[Extents] | None = None,
+        is_checked: bool = True,
     ) -> Tape:
-        """Run the launch, with changes and with waits that the source does not have. is_recorded:
-        whether the tape has what the threads do, or only what comes out. Raises NotRecorded, and
+        """Run the launch, with changes and with waits that the source does not have. blocks:
+        those of which the tape has what the threads do, by default all; is_checked: whether for all
+        faults, or for those that end a launch. Raises NotRecorded, and
         ValueError for a change that cannot be made.
         """
         from .. import record
 
         self.runs += 1
-        more: dict[str, Any] = {} if is_recorded else {"blocks": ()}
-        return record(
+        more: dict[str, Any] = {} if is_checked else {"observe": ("bounds",)}
+        tape = record(
             self.source, self.name, *self.arguments, grid=self.grid, block=self.block,
             options=self.options, constants=self.constants, time_limit=self.time_limit,
-            changes=tuple(changes), barriers=tuple(barriers), most_turns=MOST_TURNS, **more,
+            changes=tuple(changes), barriers=tuple(barriers), most_turns=MOST_TURNS,
+            blocks=blocks, **more,
         )  # fmt: skip
+        if not is_checked:
+            tape.check = partial(self.record, changes, barriers, blocks)
+        return tape

@@ -79,6 +79,7 @@ class Followed:
         self.is_followed = False
         self.instead: dict[Load, Formula] = {}  # as of Provenance
         self._lanes_storing: dict[str, set[Lane]] = {}  # by array
+        self._latest: tuple[tuple[str, tuple[int, ...]], list[Event]] = ("", ()), []
         translation = tape.recording.kernel.translation
         assert translation is not None
         self._rows = translation.rows
@@ -189,12 +190,11 @@ class Followed:
             for first, last in zip(firsts, [*firsts[1:], len(loads.at)], strict=True)
         }
 
-    def reads(self, lane: Lane, array: str) -> bool:
-        """Return whether a thread reads an array of global memory."""
-        place = self.tape.arrays.by_name[array]
-        first, last = self._starts_of_loads.get(lane, (0, 0))
-        offset = self._loads.address[first:last] - place.start
-        return bool(((offset >= 0) & (offset < place.nbytes)).any())
+    def has_accesses(self, lane: Lane) -> bool:
+        """Return whether a thread reads or stores anything but its parameters and own variables."""
+        own = (self._accesses.block == lane[0]) & (self._accesses.thread == lane[1])
+        places = map(self.tape.arrays.at, np.unique(self._accesses.address[own]).tolist())
+        return any(one is not None and one.space != "constant" for one in places)
 
     def stores(self, address: int) -> list[Stored]:
         """Return the stores to an address, in order."""
@@ -289,7 +289,10 @@ class Followed:
         instead: Mapping[Load, Formula],
         watched: Lane | None = None,
     ) -> Provenance:
-        part: Any = _Part(self.tape, self._events(self._ends(array, cells)))
+        key = array, tuple(cells)
+        if self._latest[0] != key:  # the formulas of one cell are asked for several times
+            self._latest = key, list(self._events(self._ends(*key)))
+        part: Any = _Part(self.tape, self._latest[1])
         return Provenance(part, until, instead, watched)
 
     def _ends(self, array: str, cells: Iterable[int]) -> dict[Lane, int]:
@@ -379,9 +382,9 @@ class Followed:
 
 
 class _Part:
-    """A tape with some of its events, which are read once."""
+    """A tape with some of its events."""
 
-    def __init__(self, tape: Tape, events: Iterator[Event]):
+    def __init__(self, tape: Tape, events: list[Event]):
         self._tape, self.events = tape, events
 
     def __getattr__(self, name: str) -> Any:

@@ -4,7 +4,7 @@ who follow an instruction need of the reader and of the launch.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -37,10 +37,11 @@ class Frame:
 
 class Lane:
     """One thread while the record is read: its functions, the innermost last. pending: a call by
-    address, until the thread is in the function that it led to.
+    address, until the thread is in the function that it led to; groups: of copies that it has begun
+    and not waited for; waited: the line of its last wait for them, 0 for none.
     """
 
-    __slots__ = ("block", "groups", "linear", "local", "log", "pending", "stack", "staged")
+    __slots__ = ("block", "groups", "linear", "local", "pending", "stack", "staged", "waited")
 
     def __init__(self, block: int, linear: int, local: int):
         self.block, self.linear, self.local = block, linear, local
@@ -48,6 +49,17 @@ class Lane:
         self.pending: Row | None = None
         self.staged: Form = None
         self.groups: list[list[tuple]] = [[]]
+        self.waited = 0
+
+
+class Unfinished(NamedTuple):
+    """A load of what an asynchronous copy has not brought yet. line: of the copy; waited: of the
+    thread's last wait for copies, 0 for none; address: of what is loaded.
+    """
+
+    line: int
+    waited: int
+    address: int
 
 
 class LaunchRecord(Protocol):
@@ -82,6 +94,9 @@ class Follower(Protocol):
 
     recording: Recording
     loaded: dict[tuple[int, int, int], Form]
+    places: dict[tuple[int, int, int], int]
+    copying: dict[int, int]
+    unfinished: dict[tuple[int, int, int], Unfinished]
 
     def bits_of(self, lane: Lane, operand: int) -> int: ...
 

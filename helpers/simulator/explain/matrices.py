@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from ..ptx.opcodes import SHARED_SPACE
+from .copies import note_unfinished
 from .formulas import Formula, Packed, limited
 from .lanes import Follower, Form, Lane
 from .ptx_types import is_float, value_of
@@ -108,8 +109,11 @@ def _read(
     that the lane gets.
     """
     forms = [run.load(address, nbytes, None) for address in addresses]
-    for place, form in enumerate(forms, first):
+    for place, (form, address) in enumerate(zip(forms, addresses, strict=True), first):
         run.loaded[event.number, lane.linear, place] = form
+        run.places[event.number, lane.linear, place] = address
+        if run.copying:
+            note_unfinished(run, event, lane, place, address)
     return forms
 
 

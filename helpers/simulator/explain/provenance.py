@@ -32,7 +32,7 @@ from .formulas import (
     Unset,
     cell_text,
 )
-from .lanes import Form, Frame, Lane, LaunchRecord
+from .lanes import Form, Frame, Lane, LaunchRecord, Unfinished
 from .origins import CellOrigin, Writer
 from .ptx_types import is_float, type_name, value_of
 from .recording import Event
@@ -50,7 +50,9 @@ _ROUNDING = {2: 0.1, 4: 1e-2, 8: 1e-6}  # of a result by its bytes, over the siz
 
 class Provenance:
     """The formulas of a launch. `loaded` has the formula that each load has read, by the number of
-    its event, the thread and the element; `stored` those of stores.
+    its event, the thread and the element; `stored` those of stores; `places` has the addresses of
+    loads whose accesses are not on the record; `unfinished` has the loads of what an asynchronous
+    copy has not brought yet.
 
     until: time.process_time() at which it gives up. Raises NotRecorded then. instead: formulas in
     place of those that some instructions have given or stored, by the keys of `loaded`; watched:
@@ -78,6 +80,9 @@ class Provenance:
         self.of_block: dict[int, tuple[int, Form, int | None]] = {}
         self.writers: dict[int, list[tuple[int, int, int, int]]] = {}
         self.stored: dict[Load, Form] = {}
+        self.places: dict[Load, int] = {}
+        self.copying: dict[int, int] = {}  # the lines of copies under way, by where they go
+        self.unfinished: dict[Load, Unfinished] = {}
         self.loaded: dict[Load, Form] = {}
         self.conditions: dict[tuple[int, int], tuple] = {}
         self._cells: dict[int, tuple[int, Formula, int | None]] = {}
@@ -391,6 +396,7 @@ class Provenance:
             if event.block != self._block:
                 self._block = event.block
                 self.of_block.clear()
+                self.copying.clear()
             row = event.row
             key = event.block, event.warp, event.lanes
             lanes = groups.get(key)
@@ -697,6 +703,8 @@ class Provenance:
                 if row.flags & PARAMETER and address >= frame.local + self._formals[frame.function]:
                     form = self._as_result(form, row)
                 self.loaded[event.number, lane.linear, k] = form
+                if self.copying:
+                    copies.note_unfinished(self, event, lane, k, address)
                 self.set(lane, register, form)
             nth += 1
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers.quantities import quantity
 
+from ..launch.launch import CHECKS
 from ..launch.launch_limits import Extents
 from ..launch.numpy_arguments import Arguments
 from ..machine import memory
@@ -41,6 +42,7 @@ def record_launch(
     until: tuple[str, Index] | None = None,
     most_words: int = recording.MOST_WORDS,
     most_turns: int = 0,
+    observe: Sequence[str] = CHECKS,
 ) -> Tape:
     """Run and record one launch.
 
@@ -49,8 +51,8 @@ def record_launch(
     source does not have; schedule: another order of the threads; until: array and index of a cell:
     of a record that is cut, the last ones before the last store to it are kept; most_words: of 64
     bits, in the record, past which its first ones are dropped; most_turns: backward branches after
-    which the launch is stopped as one without an end, in units of 65,536, 0 for any number. The
-    other arguments are those of `helpers.simulator.record`.
+    which the launch is stopped as one without an end, in units of 65,536, 0 for any number;
+    observe: the checks. The other arguments are those of `helpers.simulator.record`.
     Raises NotRecorded, and ValueError for a change that cannot be made.
     """
     numbers = _numbers(blocks, grid)
@@ -84,7 +86,7 @@ def record_launch(
         )
         inputs, before = _inputs(kernel, args), _bytes_before(kernel, packed.buffer)
         found = recording.run(
-            form, packed.buffer, grid, block, shared, wanted, packed.outputs, time_limit
+            form, packed.buffer, grid, block, shared, wanted, packed.outputs, time_limit, observe
         )
         initial = {p.name: not packed.starts_without_values(p.name) for p in kernel.parameters}
         arrays = arrays_of(found, pointers(kernel, packed.buffer), initial)

@@ -171,8 +171,9 @@ class Recording:
         lanes, kept = _lanes_of(mask, some)
         at += 2
         addresses = values = decided = None
+        is_whole = len(kept) == n
         if flags & _HAS_ADDRESSES:
-            addresses = [words[at + k] for k in kept]
+            addresses = words[at : at + n].tolist() if is_whole else [words[at + k] for k in kept]
             at += n
         if flags & _IS_DECIDED:
             decided = words[at]
@@ -181,7 +182,9 @@ class Recording:
             values = []
             for size in self._counts[pc]:
                 values.append(
-                    [words[at + k] for k in kept]
+                    words[at : at + n].tolist()
+                    if size == 1 and is_whole
+                    else [words[at + k] for k in kept]
                     if size == 1
                     else [words[at + 2 * k] | words[at + 2 * k + 1] << 64 for k in kept]
                 )
@@ -220,9 +223,10 @@ def run(
     wanted: Wanted,
     outputs: Sequence[int],
     time_limit: float | None,
+    observe: Sequence[str] = CHECKS,
 ) -> Recording:
-    """Run one launch and record it. Raises NotRecorded, and what launch.launch raises for a launch
-    that a GPU refuses.
+    """Run one launch and record it. observe: the checks. Raises NotRecorded, and what launch.launch
+    raises for a launch that a GPU refuses.
     """
     translation = kernel.translation
     assert translation is not None
@@ -257,7 +261,7 @@ def run(
         return words, bool(cut.value), window.value, local.value
 
     report, local_bytes, (words, is_cut, window, local) = run_recorded(
-        kernel, packed, grid, block, shared, CHECKS, read,
+        kernel, packed, grid, block, shared, observe, read,
         outputs=outputs, time_limit=time_limit, **more,
     )  # fmt: skip
     if report.fatal is not None and kernel.is_left_out(machine().halo_fatal()[0].here.pc):

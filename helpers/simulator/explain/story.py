@@ -24,7 +24,7 @@ import numpy as np
 
 from ..findings.findings import Finding
 from ..launch.launch_limits import Extents
-from . import patterns
+from . import patterns, trail
 from .changes import Change, Redirect, Replace, Turn
 from .changes import Place as At
 from .experiment import Experiment, Thread
@@ -50,6 +50,7 @@ from .source_text import NoValue, Source
 from .steps import Access, Decision, Step
 from .tape import Tape
 from .translation import NotRecorded, Wait
+from .values import DevicePointer
 
 MOST_RUNS = 160  # of one story
 MOST_SECONDS = 1.0  # of the processor, for these runs
@@ -119,7 +120,8 @@ class Cause:
     (another cell belongs there), "skipped" (a decision leaves out an access, and its index is wrong
     as well), "unset" (a cell or variable without a value is read), "kept" (the output itself is
     read before it is stored), "whole" (a float becomes a whole number), "constant" (a number that
-    belongs in no result), "lost" (a line puts a value in place of what a variable held), "race"
+    belongs in no result), "lost" (a line puts a value in place of what a variable held), "copy"
+    (what an asynchronous copy has not brought yet is read; idle_line: the last wait before), "race"
     (two accesses in no order), "outside" (an access outside of its array, that no decision keeps
     away), "endless" (a loop whose condition never changes).
     line: at fault; thread: of the decision or access; choice, place: what is at fault; belongs: the
@@ -191,6 +193,29 @@ class Judge:
     others: Callable[[], Iterable[tuple[Experiment, Judge]]] = tuple
 
 
+class _Right(NamedTuple):
+    """Loads of the right kernel. teller: a search in its tape; names: of the answer's parameters,
+    by those of the right kernel.
+    """
+
+    teller: _Teller
+    loads: list[Access]
+    names: Mapping[str, str]
+
+    def own(self, one: Access) -> str:
+        """Return the name that the array of a load has in the answer."""
+        return self.names.get(one.array, one.array)
+
+    def has(self, access: Access) -> bool:
+        """Return whether one of the loads is from the cell of an access."""
+        cells = ((self.own(one), one.index) for one in self.loads)
+        return (access.array, access.index) in cells
+
+    def values(self, one: Access, names: Iterable[str]) -> dict[str, Any]:
+        """Return what variables of these names hold at a load."""
+        return self.teller.values((one.block, one.thread), one.at, names)
+
+
 class _Enough(Exception):
     """The story has used all its runs."""
 
@@ -218,7 +243,7 @@ class _Teller:
         is_endless = any(one.kind == "runaway" for one in self.findings)
         if self.tape.is_cut and is_wrong and not is_endless:
             # What is missing would seem never to have been done.
-            raise NotRecorded(self.tape.why_cut)
+            raise NotRecorded("they take too many steps to follow them")
         if self.tape.is_cut:
             self.tape.most_of_warp = MOST_OF_WARP
         names = [name for name, mask in self.wrong.items() if mask.any()]
@@ -354,8 +379,8 @@ class _Teller:
 
     @cached_property
     def _owners(self) -> dict[int, Thread]:
-        right, tape, name = self.judge.right, self.tape, self._name_in_right
-        if right is None or (right.tape.grid, right.tape.block) != (tape.grid, tape.block):
+        right, name = self.judge.right, self._name_in_right
+        if right is None or not self._has_same_threads:
             return {}
         if not right.needs_formulas(name):
             return {cell: self._named(one) for cell, one in right.last_lanes(name).items()}
@@ -363,6 +388,12 @@ class _Teller:
             return {}
         stores = {cell: right.writers(name, cell) for cell in range(self.wrong[self.out].size)}
         return {cell: self._named(every[-1].lane) for cell, every in stores.items() if every}
+
+    @cached_property
+    def _has_same_threads(self) -> bool:
+        """Return whether the right kernel is launched with the same blocks."""
+        own, right = self.tape, self.judge.right
+        return right is not None and (right.tape.grid, right.tape.block) == (own.grid, own.block)
 
     def _named(self, lane: tuple[int, int]) -> Thread:
         return self.tape.extents_of(lane[0]), self.tape.thread_of(lane[1])
@@ -389,8 +420,12 @@ class _Teller:
         """Run the launch with changes; None where that cannot be."""
         if self.experiment.runs >= MOST_RUNS or time.process_time() > self.until:
             raise _Enough
+        # Of a launch with wrong values most trials are done with once these are seen.
+        is_checked = bool(barriers) or not any(mask.any() for mask in self.wrong.values())
         try:
-            return self.experiment.record((*self.base, *changes), barriers, is_recorded=False)
+            return self.experiment.record(
+                (*self.base, *changes), barriers, blocks=(), is_checked=is_checked
+            )
         except (NotRecorded, ValueError):
             return None
 
@@ -398,22 +433,24 @@ class _Teller:
         """Return whether a trial makes a cell right, and breaks nothing that was right. own: cells
         that must be right as well.
         """
-        if tape is None or not tape.completed or _weight(faults(tape)) > _weight(self.findings):
+        if tape is None or not tape.completed:
             return False
         wrong = self.judge.wrong(tape)
         if wrong[self.out].reshape(-1)[cell]:
             return False
         if any(wrong[self.out].reshape(-1)[one] for one in own):
             return False
-        return not any((mask & ~self.wrong[name]).any() for name, mask in wrong.items())
+        if any((mask & ~self.wrong[name]).any() for name, mask in wrong.items()):
+            return False
+        return _weight(faults(tape)) <= _weight(self.findings)
 
     def is_right(self, tape: Tape | None) -> bool:
         """Return whether all is right in a trial."""
         return (
             tape is not None
             and tape.completed
-            and not faults(tape)
             and not any(mask.any() for mask in self.judge.wrong(tape).values())
+            and not faults(tape)
         )
 
     # ---- findings
@@ -561,25 +598,54 @@ class _Teller:
         access = self._outside(self.tape, thread)
         if access is None:
             return []
-        place, origins = self.place(access), self.origins(access)
+        if not access.array and finding.array:  # past the end of a row, or far from all arrays
+            access = replace(access, array=finding.array, index=finding.index)
+        place, origins = self.place(access), self._trail_outside(access)
         with contextlib.suppress(_Enough):
             if causes := self._of_way_out(thread, access, place, origins):
                 return causes
-        if not place.element and finding.array:
-            place = replace(place, element=_element(finding.array, finding.index))
         is_idle = bool(self._cells_of) and thread not in self._cells_of and self._has_own_cells
-        is_idle = is_idle and access.space != "shared" and not self._reads_when_right(access)
+        is_idle = is_idle and access.space != "shared" and not self._works_when_right(thread)
         kind = "unguarded" if is_idle else "outside"
-        return [Cause(kind, access.line, thread, place=place, origins=origins, is_tried=False)]
+        index = access.index if isinstance(access.index, int) else 0
+        wraps = 2**31 <= index < 2**32  # as threadIdx.x - 1 does, which is unsigned
+        return [
+            Cause(
+                kind, access.line, thread, place=place, origins=origins, is_tried=False,
+                value=index - 2**32 if wraps else None,
+            )
+        ]  # fmt: skip
 
-    def _reads_when_right(self, access: Access) -> bool:
-        """Return whether the thread of an access reads its array in the right kernel, too."""
+    def _trail_outside(self, access: Access) -> tuple[Origin, ...]:
+        """Return where the variable was set by which the thread of an access first goes elsewhere
+        than in the right kernel; all variables of its index where that is not known.
+        """
+        right, names = self.judge.right, self.judge.names
+        thread = (access.block, access.thread)
+        if right is None or not self._has_same_threads:
+            return self.origins(access)
+        inner = _Right(self._with(right.tape), [], names)
+        own, others = (
+            [
+                one
+                for step in teller.steps(thread)
+                for one in step.accesses
+                if one.is_store == access.is_store and array(one) == access.array
+            ]
+            for teller, array in ((self, lambda one: one.array), (inner.teller, inner.own))
+        )
+        for one, other in zip(own, others, strict=False):
+            if one.index != other.index:
+                return self._trail_to(one, other.index, inner, other)
+        return self.origins(access)
+
+    def _works_when_right(self, thread: Thread) -> bool:
+        """Return whether a thread reads or stores something in the right kernel: without an output
+        of its own it does so for others.
+        """
+        block = self.tape._number(thread[0], self.tape.grid, "block")
         right = self.judge.right
-        if right is None:
-            return False
-        name = next((r for r, own in self.judge.names.items() if own == access.array), "")
-        block = self.tape._number(access.block, self.tape.grid, "block")
-        return bool(name) and right.reads((block, self._linear(access.thread)), name)
+        return right is not None and right.has_accesses((block, self._linear(thread[1])))
 
     def _of_way_out(
         self, thread: Thread, access: Access, place: Place, origins: tuple[Origin, ...]
@@ -933,8 +999,34 @@ class _Teller:
         return replace(choice, part=part, values=values)
 
     def _decided(self, thread: Thread, one: Decision, choice: Choice) -> Cause:
-        origins = self._origins(thread, one.at, list(choice.values))
+        odd = self._unlike_right(thread, choice.values)
+        origins = self._origins(thread, one.at, odd or list(choice.values))
         return Cause("decision", choice.line, thread, choice, origins=origins)
+
+    def _unlike_right(self, thread: Thread, values: Mapping[str, Any]) -> list[str]:
+        """Return those of some variables which the same thread of the right kernel has, and never
+        with this value.
+        """
+        known = {name: self._values_in_right(thread, name) for name in values}
+        return [name for name, others in known.items() if others and values[name] not in others]
+
+    def _values_in_right(self, thread: Thread, name: str) -> set[Any]:
+        """Return the numbers that a variable of this name has in the same thread of the right
+        kernel.
+        """
+        right, known = self.judge.right, self._known_in_right
+        if right is None or not self._has_same_threads:
+            return set()
+        if (thread, name) not in known:
+            inner = self._with(right.tape)
+            steps = inner.steps(thread)[:MOST_LOOKED_AT]
+            found = (inner.values(thread, one.at[1], [name]).get(name) for one in steps)
+            known[thread, name] = {one for one in found if one is not None}
+        return known[thread, name]
+
+    @cached_property
+    def _known_in_right(self) -> dict[tuple[Thread, str], set[Any]]:
+        return {}
 
     @cached_property
     def _cells_of(self) -> dict[Thread, list[int]]:
@@ -953,10 +1045,11 @@ class _Teller:
         goal, formula = self.goal(cell), self.formula(cell)
         if goal is None or formula is None or tape is None or tape.completed or one.is_true:
             return None
-        if not any(f.kind == "out-of-bounds" and f.thread == thread[1] for f in faults(tape)):
+        stops = tape.recording.report.findings
+        if not any(one.kind == "out-of-bounds" and one.thread == thread[1] for one in stops):
             return None
         self._count()
-        tape = self.experiment.record((*self.base, Turn.of(step, one)))
+        tape = self.experiment.record((*self.base, Turn.of(step, one)), blocks=thread[:1])
         access = self._outside(tape, thread)
         if access is None or access.is_store or access.array not in self.tape.inputs:
             return None
@@ -1014,7 +1107,7 @@ class _Teller:
             self._count()
             drawn, inputs = self._drawn(seed)
             try:
-                tape = drawn.record((*self.base, *changes), is_recorded=False)
+                tape = drawn.record((*self.base, *changes), blocks=())
                 want, size = goal.evaluate(inputs), goal.magnitude(inputs)
             except (NotRecorded, ValueError, KeyError):
                 return False
@@ -1053,8 +1146,8 @@ class _Teller:
         for experiment, judge in self.judge.others():
             self._count()
             with contextlib.suppress(NotRecorded, ValueError):
-                tape = experiment.record([turn], is_recorded=False)
-                plain = experiment.record(is_recorded=False)
+                tape = experiment.record([turn], blocks=())
+                plain = experiment.record(blocks=())
                 if not tape.completed or not plain.completed:
                     continue
                 known = judge.wrong(plain)
@@ -1112,8 +1205,14 @@ class _Teller:
     ) -> list[Change]:
         """Return all turns of a decision where the variables of its condition have these values."""
         found: list[Change] = []
-        for thread in self.threads:
-            if block not in (None, thread[0]):
+        special = {name: value for name, value in choice.values.items() if "." in name}
+        threads = {
+            (visit.block, visit.thread): None
+            for visit in self.tape.visits(one.pc)
+            if visit.is_true == one.is_true and block in (None, visit.block)
+        }
+        for thread in threads:
+            if not special.items() <= self._special(thread).items():
                 continue
             for step in self.steps(thread):
                 for other in step.decisions:
@@ -1156,7 +1255,9 @@ class _Teller:
                 if choice.is_true or not choice.condition:
                     return []
                 self._count()
-                tape = self.experiment.record((*self.base, Turn.of(step, one)))
+                tape = self.experiment.record(
+                    (*self.base, Turn.of(step, one)), blocks=thread[:1]
+                )
                 known = {other.line for other in self.steps(thread)}
                 if all(other.line in known for other in tape.thread(*thread)):
                     return []  # a loop that has come to its end
@@ -1196,19 +1297,21 @@ class _Teller:
         """
         owner = self.owner(cell)
         for who in dict.fromkeys(filter(None, (owner, thread))):
-            for access in self._stores_instead(who, cell):
-                if access.index == cell or not isinstance(access.index, int):
+            for access, meant in self._stores_instead(who, cell):
+                if access.index == meant or not isinstance(access.index, int):
                     continue
                 place = self.place(access)
-                for name, others in self._other_values(access, place, cell):
+                for name, others in self._other_values(access, place, meant):
                     cause = self._of_variable(who, access.at, name, others, cell)
                     if cause is not None:
-                        return [replace(cause, place=place, belongs=self._cell_text(cell))]
+                        return [replace(cause, place=place, belongs=self._cell_text(meant))]
+                if meant != cell:
+                    continue
                 change = Redirect.of(access, self.out, cell)
                 tape = self.again([change])
                 cause = Cause(
                     "store", access.line, who, place=place, belongs=self._cell_text(cell),
-                    origins=self.origins(access),
+                    origins=self._origins(who, access.at, self._unlike_right(who, place.values)),
                 )  # fmt: skip
                 goal = self.goal(cell)
                 if self.mends(tape, cell) and (goal is None or self._gives([change], cell, goal)):
@@ -1368,9 +1471,11 @@ class _Teller:
         and equal an index that is another one in the cell.
         """
         assert isinstance(access.index, int)
+        needs = self._needs(access, cell)
         for name, value in place.values.items():
             if isinstance(value, np.integer):
-                yield name, [int(value) + cell - access.index, *self._numbers_of(cell)]
+                first = [needs[name]] if name in needs else []
+                yield name, [*first, *self._numbers_of(cell)]
         shape = self.wrong[self.out].shape
         if place.text or not 0 <= access.index < int(np.prod(shape)):
             return
@@ -1386,13 +1491,15 @@ class _Teller:
         for _, name in sorted(known, reverse=True)[:MOST_LINES]:
             yield name, [differ[is_it[name]]]
 
-    def _stores_instead(self, thread: Thread, cell: int) -> list[Access]:
+    def _stores_instead(self, thread: Thread, cell: int) -> list[tuple[Access, int]]:
         """Return the stores of a thread that may be meant for a cell: the one in whose place the
-        right kernel stores it, and the last ones to cells that are not the thread's own.
+        right kernel stores it, and the last ones to cells that are not the thread's own. Before
+        these, if their order tells nothing, the thread's first store to another cell than in the
+        right kernel, with that cell.
         """
         stores, right = self._stores(thread), self.judge.right
         own = self._cells_of.get(thread, ())
-        found = [one for one in stores[-3:] if one.index not in own]
+        found = [(one, cell) for one in stores[-3:] if one.index not in own]
         if right is not None:
             lane = tuple(
                 self.tape._number(given, extents, "place")
@@ -1400,7 +1507,10 @@ class _Teller:
             )
             meant = right.cells_of(lane, self._name_in_right)  # type: ignore[arg-type]
             if len(meant) == len(stores) and meant.count(cell) == 1:
-                found.insert(0, stores[meant.index(cell)])
+                found.insert(0, (stores[meant.index(cell)], cell))
+            else:
+                pairs = zip(stores, meant, strict=False)
+                found[:0] = [(one, other) for one, other in pairs if one.index != other][:1]
         return found
 
     def _of_both(self, change: Change, cell: int) -> list[Cause]:
@@ -1429,12 +1539,10 @@ class _Teller:
                 continue
             place = self.place(access)
             for own in self._cells_of.get(thread, ()):
-                for name, value in place.values.items():
-                    if isinstance(value, np.integer):
-                        other = [int(value) + own - cell]
-                        cause = self._of_variable(thread, access.at, name, other, cell)
-                        if cause is not None:
-                            return [replace(cause, place=place, belongs=self._cell_text(own))]
+                for name, other in self._needs(access, own).items():
+                    cause = self._of_variable(thread, access.at, name, [other], cell)
+                    if cause is not None:
+                        return [replace(cause, place=place, belongs=self._cell_text(own))]
         return []
 
     def _cell_text(self, cell: int) -> str:
@@ -1444,20 +1552,40 @@ class _Teller:
         self, thread: Thread, at: int, name: str, others: Iterable[int], cell: int,
         is_always: bool = False,
     ) -> Cause | None:
-        """Give a variable another value where it got its own: is the cell right then? is_always:
-        also each time that the thread comes there.
+        """Give a variable another value where it got its own: is the cell right then? Or one of
+        those that the first of these values comes from, if that leaves fewer wrong cells.
+        is_always: also each time that the thread comes there.
+        """
+
+        def order(one: tuple[int, int, Cause]) -> tuple[int, bool, int]:
+            left, depth, cause = one
+            # Of those that do the same the first one that was set otherwise than it should.
+            is_unlike = bool(self._unlike_right(thread, {cause.name: cause.value}))
+            return left, not is_unlike, -depth if is_unlike else depth
+
+        found = list(self._variables(thread, at, name, list(others), cell, is_always))
+        return min(found, key=order)[2] if found else None
+
+    def _variables(
+        self, thread: Thread, at: int, name: str, others: Sequence[int], cell: int, is_always: bool,
+        depth: int = 0,
+    ) -> Iterator[tuple[int, int, Cause]]:
+        """Yield the variables as of _of_variable, each after how many cells it leaves wrong, and
+        how many others come from it on the way to the first one. The count of a loop, which begins
+        with a number, is none that others come from.
         """
         definition = self._definition(thread, at, name)
         if definition is None:
-            return None
+            return
         entry, element = definition
         entries = self.tape.log(*thread).entries
         if entries[entry][0].row.line == 0:
-            return None  # a parameter, read before the first line: the launch gives it
+            return  # a parameter, read before the first line: the launch gives it
         pc = entries[entry][0].row.pc
         nth = sum(event.row.pc == pc for event, _ in entries[:entry])
         value = self.values(thread, at, [name]).get(name)
         times = (nth, None) if is_always else (nth,)
+        origins = self._origins(thread, at, [name])
         for other, when in itertools.product(dict.fromkeys(others), times):
             if value is None or int(value) == other:
                 continue
@@ -1469,13 +1597,24 @@ class _Teller:
             was_right = ~self.wrong[self.out] & wrong[self.out]
             is_mended = not wrong[self.out].reshape(-1)[cell] and not was_right.any()
             if is_mended and not self._is_chance([change], cell):
-                origins = self._origins(thread, at, [name])
                 line = origins[0].line if origins else entries[entry][0].row.line
-                return Cause(
+                cause = Cause(
                     "variable", line, thread, origins=origins, name=name, value=value,
                     belongs_value=other,
                 )  # fmt: skip
-        return None
+                yield int(wrong[self.out].sum()), depth, cause
+                break
+        for origin, other in itertools.product(origins, others[:1]):
+            needs = trail.needed(self.source, origin.text, origin.values, other)
+            begun = entries[entry][0].number
+            for inner, need in needs.items():
+                value = self.values(thread, begun, [inner]).get(inner)
+                is_right = value in self._values_in_right(thread, inner)
+                if is_right or not self._origins(thread, begun, [inner]):
+                    continue
+                yield from self._variables(
+                    thread, begun, inner, [need], cell, is_always, depth + 1
+                )
 
     def _definition(self, thread: Thread, at: int, name: str) -> tuple[int, int] | None:
         """Return the entry of the thread's log that gave a variable its value, and which of its
@@ -1507,11 +1646,103 @@ class _Teller:
                 Cause(
                     "index", access.line, (access.block, access.thread),
                     place=self.place(access), belongs=str(need),
-                    stored_by=self._stored_by(access), origins=self.origins(access),
+                    stored_by=self._stored_by(access), origins=self._trail(access, need, cell),
                     count=len(some),
                 )
             ]  # fmt: skip
         return []
+
+    # ---- back to the variable at fault
+
+    def _trail(self, access: Access, need: Cell, cell: int) -> tuple[Origin, ...]:
+        """Return where the variable of an index was set that is not what it is in the right kernel,
+        or else the only one by which the index can be right. need: what belongs in place of what is
+        read.
+        """
+        right = self._right_loads(cell, need)
+        same = next((one for one in right.loads if right.own(one) == access.array), None)
+        goal = same.index if same else need.index if need.array == access.array else None
+        if goal is None or not self.place(access).text:
+            found = self.origins(access)
+            return found if len(found) == 1 else ()
+        return self._trail_to(access, goal, right, same)
+
+    def _trail_to(
+        self, access: Access, goal: Any, right: _Right, same: Access | None
+    ) -> tuple[Origin, ...]:
+        """Return where the variable was set by which an access is not to its goal. same: the access
+        of the right kernel with which variables are compared, None for none.
+        """
+        thread, place = (access.block, access.thread), self.place(access)
+        name, _, text = place.text.partition("[")
+        if same is not None and name != access.array:
+            own, other = (
+                teller._pointers((one.block, one.thread), one.at).get(name)
+                for teller, one in ((self, access), (right.teller, same))
+            )
+            if own is not None and other is not None and own.index != other.index:
+                return self._origins(thread, access.at, [name])
+        if (inner := self._goal_inside(access, goal)) is None:
+            return ()
+        return self._way_back(thread, access.at, text[:-1], place.values, inner, right, same)
+
+    def _goal_inside(self, access: Access, goal: Any) -> Any:
+        """Return what the index that a source writes must be, so that an access is to its goal:
+        another number where it goes by a pointer into the array. None where that is not known.
+        """
+        place = self.place(access)
+        text = place.text.partition("[")[2][:-1]
+        got = self._index(text, place.values) if text else None
+        if got is not None and isinstance(goal, int) and isinstance(access.index, int):
+            return got[0] + goal - access.index
+        return goal if got is not None else None
+
+    def _needs(self, access: Access, goal: Any) -> dict[str, int]:
+        """Return for each variable of an index the value with which it alone gives another one."""
+        place, inner = self.place(access), self._goal_inside(access, goal)
+        text = place.text.partition("[")[2][:-1]
+        return trail.needed(self.source, text, place.values, inner) if inner is not None else {}
+
+    def _way_back(
+        self, thread: Thread, at: int, text: str, values: Mapping[str, Any], goal: Any,
+        right: _Right, same: Access | None,
+    ) -> tuple[Origin, ...]:
+        """Return where the variable of an expression was set that keeps it from its goal, after
+        where those were that its value comes from.
+        """
+        known = right.values(same, values) if same is not None else {}
+        needs = trail.needed(self.source, text, values, goal)
+        odd = {name: value for name, value in known.items() if value != values[name]}
+        if not odd:
+            unknown = [name for name in needs if name not in known]
+            odd = {name: needs[name] for name in unknown} if len(unknown) == 1 else {}
+        elif trail.value_of(self.source, text, {**values, **odd}) != trail.as_tuple(goal):
+            return ()
+        for name, need in odd.items():
+            for one in self._origins(thread, at, [name]):
+                entry, _ = self._definition(thread, at, name) or (0, 0)
+                begun = self.tape.log(*thread).entries[entry][0].number
+                inner = self._way_back(
+                    thread, begun, one.text, one.values, int(need), right, same
+                )
+                return (*inner, one)
+        return ()
+
+    def _right_loads(self, cell: int, need: Cell) -> _Right:
+        """Return the loads of the right kernel that bring what a cell needs."""
+        right, names = self.judge.right, self.judge.names
+        if right is None or not right.is_followed:
+            return _Right(self, [], names)
+        inner = self._with(right.tape)
+        inner.followed = right
+        writers = right.writers(self._name_in_right, cell)
+        leaf = _renamed(Formula.of(need), {own: name for name, own in names.items()}).atom
+        if not writers or leaf is None:
+            return _Right(inner, [], names)
+        thread = inner._named(writers[-1].lane)
+        return _Right(
+            inner, [one for _, one in inner._loads_of(thread, writers[-1].at, leaf)], names
+        )
 
     def _misread(self, thread: Thread, at: int, cell: int) -> Iterator[list[tuple[Access, Cell]]]:
         """Yield loads of one line, each with the cell that belongs in its place: with these cells
@@ -1530,6 +1761,7 @@ class _Teller:
             nearest = sorted(
                 by_line.items(), key=lambda one: (one[0][0], -max(k.at for k in one[1]))
             )
+            later = []
             for _, loads in nearest:
                 some = self._instead(loads, pairs, cell)
                 if any(a.space == "shared" and not self._stands_in_shared(a, n) for a, n in some):
@@ -1540,7 +1772,12 @@ class _Teller:
                     if (value := self._value(one, need)) is not None
                 ]
                 if changes and self.mends(self.again(changes), cell):
-                    yield some
+                    # Where the right kernel reads the same, what lies there is rather at fault.
+                    if all(self._right_loads(cell, n).has(a) for a, n in some):
+                        later.append(some)
+                    else:
+                        yield some
+            yield from later
 
     def _instead(
         self, loads: Iterable[Access], pairs: Sequence[_Pair], cell: int
@@ -1613,7 +1850,26 @@ class _Teller:
                     found.append((level, one))
                     if (by := self._store_before(one)) is not None:
                         todo.append((by[0], by[1], level + 1))
+            # Of a whole fragment the record has no accesses, but the threads that filled it.
+            for by in self._fillers_of_fragments(who, end, goal):
+                todo.append((by[0], by[1], level + 1))
         return found
+
+    def _fillers_of_fragments(
+        self, thread: Thread, end: int, goal: Formula
+    ) -> Iterator[tuple[Thread, int, int]]:
+        """Yield thread, place and line of the stores to shared memory from which a thread's warp
+        has loaded a formula with a fragment.
+        """
+        provenance, warp = self.tape.provenance, self._linear(thread[1]) // 32
+        number = self.tape._number(thread[0], self.tape.grid, "block")
+        for key, address in provenance.places.items():
+            at, linear, _ = key
+            if at > end or linear // 32 != warp or provenance.loaded[key] != goal:
+                continue
+            by = self._last_store(address, at, "shared", number)
+            if by is not None and self.tape.recording.event(at).block == number:
+                yield by
 
     def _linear(self, thread: tuple[int, int, int]) -> int:
         return self.tape._number(thread, self.tape.block, "thread")
@@ -1627,9 +1883,15 @@ class _Teller:
         if one.space not in ("shared", "global"):
             return None
         number = self.tape._number(one.block, self.tape.grid, "block")
+        return self._last_store(one.address, one.at, one.space, number)
+
+    def _last_store(
+        self, address: int, at: int, space: str, block: int
+    ) -> tuple[Thread, int, int] | None:
+        """Return thread, place and line of the last store to an address before a place."""
         last = None
-        for store in self.followed.stores(one.address):
-            if store.at < one.at and (one.space == "global" or store.lane[0] == number):
+        for store in self.followed.stores(address):
+            if store.at < at and (space == "global" or store.lane[0] == block):
                 last = self._named(store.lane), store.at, store.line
         return last
 
@@ -1763,6 +2025,8 @@ class _Teller:
     def _of_unset(self, thread: Thread, at: int, cell: int) -> list[Cause]:
         """Say where a value is read that nothing has stored, and who would store it."""
         formula = self.formula(cell)
+        if causes := self._of_copy(thread, at):
+            return causes
         access = next((one for one in self._loads_before(thread, at) if self._is_unset(one)), None)
         if access is None:
             return self._of_unset_fragment(formula) if formula is not None else []
@@ -1780,6 +2044,34 @@ class _Teller:
                 is_tried=False,
             )
         ]  # fmt: skip
+
+    def _of_copy(self, thread: Thread, at: int) -> list[Cause]:
+        """Say where a thread, or its warp with a whole fragment, reads what an asynchronous copy
+        has not brought yet.
+        """
+        number = self.tape._number(thread[0], self.tape.grid, "block")
+        warp = self._linear(thread[1]) // 32
+        for (when, linear, _), copy in sorted(self.tape.provenance.unfinished.items()):
+            event = self.tape.recording.event(when)
+            if when > at or (event.block, event.warp) != (number, warp):
+                continue
+            who = self._named((number, linear))
+            one = self._access_at(who, when, copy.address)
+            place = self.place(one) if one is not None else None
+            if place is None and event.addresses is None:
+                own = self.tape.arrays.at(copy.address)
+                index = own.cell(copy.address)[:2] if own is not None else None
+                element = cell_text(own.name, *index) if own is not None and index else ""
+                place = Place(event.row.line, "", element, False, True, {})
+            if place is not None and (who == thread or one is None):
+                begun = Place(copy.line, "", "", True, True, {})
+                return [
+                    Cause(
+                        "copy", place.line, who, place=place, other=begun, idle_line=copy.waited,
+                        is_tried=False,
+                    )
+                ]  # fmt: skip
+        return []
 
     def _of_unset_fragment(self, formula: Formula) -> list[Cause]:
         """Say where a warp loads, with a whole fragment, a value that nothing has stored and that
@@ -1824,7 +2116,9 @@ class _Teller:
                     if one.at > access.at or not self._leads_to_store(one.line, access.array):
                         continue
                     self._count()
-                    tape = self.experiment.record((*self.base, Turn.of(step, one)))
+                    tape = self.experiment.record(
+                        (*self.base, Turn.of(step, one)), blocks=thread[:1], is_checked=False
+                    )
                     if self._reaches(tape, thread, access):
                         return thread, self.choice(step, one)
         return None
@@ -1965,16 +2259,46 @@ class _Teller:
         wanted = access.index if isinstance(access.index, tuple) else (access.index,)
         found: tuple[str, dict[str, Any]] = ("", {})
         for text in reversed(texts):
-            names = [n for part in text.split("][") for n in self.source.names(part)]
-            variables = self.values(thread, access.at, names)
+            variables = self._variables_in(text, thread, access.at)
             if not found[0] or self._index(text, variables) == wanted:
-                found = text, variables
-        text, variables = found
+                found = f"{access.array}[{text}]", variables
+        if not found[0] and access.array:
+            found = self._by_pointer(access)
         element = _element(access.array, access.index) if access.array else ""
         return Place(
-            access.line, f"{access.array}[{text}]" if text else "", element, access.is_store,
-            access.is_inside, variables,
-        )  # fmt: skip
+            access.line, found[0], element, access.is_store, access.is_inside, found[1]
+        )
+
+    def _variables_in(self, text: str, thread: Thread, at: int) -> dict[str, Any]:
+        """Return the values of the names in an index, "y][x" for two."""
+        names = [name for part in text.split("][") for name in self.source.names(part)]
+        return self.values(thread, at, names)
+
+    def _by_pointer(self, access: Access) -> tuple[str, dict[str, Any]]:
+        """Return the access of a line that goes by a pointer into its array, and the values in it;
+        "" if there is none, or several.
+        """
+        thread = (access.block, access.thread)
+        found = []
+        for name, pointer in self._pointers(thread, access.at).items():
+            for text in self.source.indices(access.line, name):
+                variables = self._variables_in(text, thread, access.at)
+                index = self._index(text, variables)
+                first = pointer.index
+                is_plain = isinstance(access.index, int) and isinstance(first, int)
+                if is_plain and index == (access.index - first,):  # type: ignore[operator]
+                    found.append((f"{name}[{text}]", variables))
+        return found[0] if len(found) == 1 else ("", {})
+
+    def _pointers(self, thread: Thread, at: int) -> dict[str, DevicePointer]:
+        """Return the pointers among the variables of a thread before an instruction."""
+        log, entry = self.tape.log(*thread), self._entry(thread, at)
+        frame, found = log.frames[entry], {}
+        for candidate in log.translation.variables_at(log.entries[entry][0].row.pc):
+            value = log._value(candidate, frame, entry)
+            if isinstance(value, DevicePointer):
+                found[candidate.variable.name] = value
+        return found
 
     def _index(self, text: str, variables: Mapping[str, Any]) -> tuple | None:
         try:
@@ -1998,16 +2322,24 @@ class _Teller:
             text = self._assignment(event.row.line, name)
             if text:
                 value = self.values(thread, at, [name]).get(name)
+                if value is None and (pointer := self._pointers(thread, at).get(name)) is not None:
+                    value = f"&{_element(pointer.array, pointer.index)}"
                 own = [one for one in self.source.names(text) if one != name]
                 values = self.values(thread, event.number, own)
+                is_init = self._begins_loop(event.row.line)
+                if is_init and (not own or self._index(text, values) != (value,)):
+                    continue  # a number, or of a later round
                 found.append(Origin(event.row.line, name, value, text, values))
         return tuple(found)
+
+    def _begins_loop(self, line: int) -> bool:
+        return self.source.statement(line).startswith("for")
 
     def _assignment(self, line: int, name: str) -> str:
         """Return the right side of the assignment to a variable in a line, "" for none."""
         text = self.source.statement(line)
         match = re.search(rf"\b{re.escape(name)}\s*=(?!=)\s*([^;]*)", text)
-        if match is None or text.startswith("for"):
+        if match is None:
             return ""
         right, depth = "", 0
         for letter in match[1]:
@@ -2057,7 +2389,16 @@ def _pairs(formula: Formula, goal: Formula) -> list[list[_Pair]]:
     surplus = [m for m in formula.terms if m in extra]
     missing = [m for m in goal.terms if m in extra]
     found: dict[str, dict[Monomial, _Pair]] = {}  # by array, then by the missing term
-    for one, other in itertools.product(surplus, missing):
+    with_rest: dict[Monomial, list[Monomial]] = {}  # by what stays of a missing term
+    for other in missing:
+        for rest in _rests(other):
+            with_rest.setdefault(rest, []).append(other)
+    order = {other: k for k, other in enumerate(missing)}
+    candidates = []
+    for one in surplus:
+        near = {other for rest in _rests(one) for other in with_rest.get(rest, ())}
+        candidates += [(one, other) for other in sorted(near, key=order.__getitem__)]
+    for one, other in candidates:
         if one == other or extra[one] != -extra[other]:
             continue
         have = list((Counter(one) - Counter(other)).elements())
@@ -2067,6 +2408,12 @@ def _pairs(formula: Formula, goal: Formula) -> list[list[_Pair]]:
             if other not in pairs and all(pair.surplus != one for pair in pairs.values()):
                 pairs[other] = _Pair(one, extra[one], have[0], need[0])
     return sorted((list(pairs.values()) for pairs in found.values()), key=len, reverse=True)
+
+
+def _rests(monomial: Monomial) -> Iterator[Monomial]:
+    """Yield what stays of a product without one of its factors."""
+    for k in range(len(monomial)):
+        yield monomial[:k] + monomial[k + 1 :]
 
 
 def _functions(formula: Formula) -> list[Function]:
@@ -2136,7 +2483,8 @@ def _is_plain(value: Any) -> bool:
 def faults(tape: Tape) -> tuple[Finding, ...]:
     """Return the findings of a tape but for cells that nobody stores: these are wrong cells here.
     """
-    return tuple(one for one in tape.recording.report.findings if one.kind != "unwritten")
+    findings = tape.checked.recording.report.findings
+    return tuple(one for one in findings if one.kind != "unwritten")
 
 
 def _fault(one: Finding) -> tuple:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -44,7 +44,8 @@ class Tape:
     name, source: of the kernel; grid, block: three extents each; inputs: the arrays and numbers
     that the launch got, by the names of the parameters and constants, as they were before it;
     outputs: the arrays after it; findings: as of `check`, of the recorded launch; completed:
-    whether it came to its end; is_cut, why_cut: whether the first records are missing, and why.
+    whether it came to its end; is_cut, why_cut: whether the first records are missing, and why;
+    check: makes the tape of the same launch with all checks, None where this is it.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Tape:
         self.printed = recording.report.printed
         self.is_cut = recording.is_cut
         self.most_of_warp = 0  # instructions that are read of a warp, the last ones; 0: all
+        self.check: Callable[[], Tape] | None = None
         self._watched = blocks
         self._logs: dict[tuple[int, int], ThreadLog] = {}
 
@@ -77,6 +79,11 @@ class Tape:
             dataclasses.replace(one, values=values_of(one, self))
             for one in self.recording.report.findings
         )
+
+    @cached_property
+    def checked(self) -> Tape:
+        """The tape of the same launch with all checks."""
+        return self.check() if self.check is not None else self
 
     @property
     def why_cut(self) -> str:

@@ -148,6 +148,7 @@ class DebugVariables(Dwarf):
         super().__init__(ptx)
         self._ptx, self._file = ptx, file
         self._kinds: dict[int, ValueType | None] = {}
+        self._found: dict[str, list[LocatedVariable]] = {}
 
     @cached_property
     def _locations(self) -> bytes:
@@ -157,8 +158,11 @@ class DebugVariables(Dwarf):
         """Return the variables of a function, by its linker's name: its parameters, those of its
         blocks, and those of the functions that are inlined there.
         """
-        entry = self.functions.get(function)
-        return list(self._variables(entry, "", "", 0, "")) if entry is not None else []
+        if function not in self._found:
+            entry = self.functions.get(function)
+            variables = self._variables(entry, "", "", 0, "") if entry is not None else ()
+            self._found[function] = list(variables)
+        return self._found[function]
 
     def is_own(self, entry: DIE | None) -> bool:
         """Return whether the source declares a function, and no header."""

@@ -364,6 +364,8 @@ def _with(values: Mapping[str, Any], least: int = 1) -> str:
 
 def plain_value(value: Any) -> str:
     """Return a variable's value as a sentence shows it."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool) or type(value).__name__ == "bool":
         return "true" if value else "false"
     return (
@@ -514,6 +516,15 @@ def _of_unset(story: Story, cause: Cause) -> Iterator[str]:
     yield f"Line {cause.line} reads {place.element}, which no thread has stored."
 
 
+def _of_copy(story: Story, cause: Cause) -> Iterator[str]:
+    place, copy = cause.place, cause.other
+    assert place is not None and copy is not None
+    yield (
+        f"Line {cause.line} reads {place.element} before the asynchronous copy of line {copy.line} "
+        "has been waited for."
+    )
+
+
 def _of_kept(story: Story, cause: Cause) -> Iterator[str]:
     place = cause.place
     assert place is not None
@@ -559,7 +570,8 @@ def _of_outside(story: Story, cause: Cause) -> Iterator[str]:
     assert place is not None
     verb = "writes" if place.is_store else "reads"
     who = thread_text(story, cause.thread).capitalize()
-    texts = (f"`{place.text}`{_with(place.values)}", f"`{place.text}`") if place.text else ()
+    blamed = {one.name: one.value for one in cause.origins if one.name in place.values}
+    texts = [f"`{place.text}`{_with(some)}" for some in (place.values, blamed, {}) if place.text]
     for text in texts:
         yield f"{who} {verb} {place.element}, outside of the array: line {cause.line}, {text}."
     yield f"{who} {verb} {place.element}, outside of the array: line {cause.line}."
@@ -617,6 +629,7 @@ _SENTENCES = {
     "skipped": _of_skipped,
     "idle": _of_idle,
     "unset": _of_unset,
+    "copy": _of_copy,
     "kept": _of_kept,
     "whole": _of_whole,
     "constant": _of_constant,
@@ -699,9 +712,19 @@ def _shown(story: Story, cause: Cause) -> str:
         parts.append(f"If {who} {verb} {cause.belongs} there, {goal}.")
     elif cause.kind == "index":
         parts.append(f"There {who} reads outside of the array.")
+    if cause.kind == "outside" and cause.value is not None:
+        parts.append(
+            f"As a signed number this index is {cause.value}: threadIdx and blockIdx are unsigned."
+        )
     if cause.kind == "variable":
         goal = _of_all(cause) or f"{_output(story)} is right"
         parts.append(f"With {cause.name} = {cause.belongs_value}, {goal}.")
+    if cause.kind == "copy":
+        parts.append(
+            f"The last wait of {who} before that, in line {cause.idle_line}, leaves this copy open."
+            if cause.idle_line
+            else f"{who.capitalize()} waits for no copy before that."
+        )
     if cause.kind == "lost":
         goal = _output(story)
         parts.append(f"If line {cause.line} added to {cause.name}, {goal} would be right.")
