@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from helpers.simulator.explain import trail
@@ -68,6 +69,33 @@ def test_values(text: str, want: object) -> None:
 def test_what_has_no_value(text: str) -> None:
     with pytest.raises(NoValue):
         SOURCE.value(text, {"i": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("i - 1 >= 0", True),
+        ("first + threadIdx.x >= 0", True),  # -2 + 1, as an unsigned number
+        ("first + threadIdx.x < n", False),
+        ("(int)(i - 1) >= 0", False),
+        ("(int)threadIdx.x + first >= 0", False),
+        ("first >= 0", False),
+        ("first >= 0u", True),
+        ("wide + first < 0", True),  # 64 bits, signed, hold all 32 bits
+        ("wide + i - 1 < 0", True),
+        ("(size_t)i - 1 > n", True),
+        ("(i - 1) / 2", 2**31 - 1),
+        ("min(i - 1, n)", 5),
+        ("-1.0f * i >= 0.0f", True),
+    ],
+)
+def test_unsigned_numbers_count_as_in_cuda(text: str, want: object) -> None:
+    values = {"i": np.uint32(0), "first": np.int32(-2), "n": np.int32(5), "wide": np.int64(0)}
+    assert SOURCE.value(text, {**values, "threadIdx.x": 1}) == want
+
+
+def test_an_unsigned_index_below_0_stays_one() -> None:
+    assert SOURCE.value("threadIdx.x + 1 - j", {"threadIdx.x": 0, "j": np.int32(2)}) == -1
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ class _Reader:
         while self.peek() in _LEVELS[level]:
             sign = self.peek()
             self.at += 1
-            value = _OPERATORS[sign](value, self.binary(level + 1))
+            value = _operate(sign, value, self.binary(level + 1))
         return value
 
     def unary(self) -> Any:
@@ -248,18 +248,19 @@ class _Reader:
         if sign in ("-", "+", "!", "~"):
             self.at += 1
             value = self.unary()
-            return {"-": lambda: -value, "+": lambda: value, "!": lambda: not value}.get(
+            made = {"-": lambda: -value, "+": lambda: value, "!": lambda: not value}.get(
                 sign, lambda: ~value
             )()
+            return _Typed.like(value, made) if sign != "!" else made
         if sign == "(" and self.peek(1) in _TYPES:
+            names = []
             while self.peek() != ")":
-                name = self.peek()
+                names.append(self.peek())
                 self.at += 1
-                if not name:
+                if not names[-1]:
                     raise NoValue("an open bracket")
             self.at += 1
-            value = self.unary()
-            return float(value) if name in ("float", "double") else int(value)
+            return _cast(self.unary(), names)
         return self.primary()
 
     def primary(self) -> Any:
@@ -270,9 +271,9 @@ class _Reader:
         if kind == "number":
             digits = token.rstrip("uUlL")
             if digits[:2] in ("0x", "0X"):
-                return int(digits, 16)
+                return _literal(int(digits, 16), token)
             digits = digits.rstrip("fF")
-            return int(digits) if digits.isdigit() else float(digits)
+            return _literal(int(digits), token) if digits.isdigit() else float(digits)
         if token == "(":
             value = self.ternary()
             self.take(")")
@@ -290,9 +291,14 @@ class _Reader:
         if self.peek() in ("[", "++", "->", "::") or name not in self.variables:
             raise NoValue(f"{name} has no value")
         value = self.variables[name]
-        value = value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value
+        kind = getattr(value, "dtype", None)
+        value = value.item() if kind is not None and value.ndim == 0 else value
         if not isinstance(value, (int, float)):
             raise NoValue(f"{name} is no number")
+        if name.partition(".")[0] in _ANGLES:
+            return _Typed(value, 32, True)
+        if kind is not None and kind.kind in "iu" and kind.itemsize >= 4:
+            return _Typed(value, 8 * kind.itemsize, kind.kind == "u")
         return value
 
     def call(self, name: str) -> Any:
@@ -307,7 +313,73 @@ class _Reader:
         }  # fmt: skip
         if name not in known:
             raise NoValue(f"{name}() is not known here")
-        return known[name](*args)
+        bits, is_unsigned = _common(args)
+        return known[name](*(one % 2**bits for one in args) if is_unsigned else args)
+
+
+class _Typed(int):
+    """A whole number of a type of 32 or 64 bits. An unsigned one still counts as if its type had no
+    end, so that an index of -1 stays one; a comparison, say, takes what the type holds.
+    """
+
+    bits: int
+    is_unsigned: bool
+
+    def __new__(cls, value: int, bits: int, is_unsigned: bool) -> _Typed:
+        made = super().__new__(cls, value)
+        made.bits, made.is_unsigned = bits, is_unsigned
+        return made
+
+    @classmethod
+    def like(cls, other: Any, value: Any) -> Any:
+        """Return a value, with the type of another one if that has one."""
+        return cls(value, other.bits, other.is_unsigned) if isinstance(other, cls) else value
+
+
+def _common(values: Sequence[Any]) -> tuple[int, bool]:
+    """Return the bits of the type to which C++ converts the numbers, and whether it is unsigned."""
+    if any(isinstance(one, float) for one in values):
+        return 0, False
+    types = [
+        (one.bits, one.is_unsigned) if isinstance(one, _Typed) else (32, False) for one in values
+    ]
+    return max(types)
+
+
+def _operate(sign: str, a: Any, b: Any) -> Any:
+    """Return a sign's value, with unsigned numbers as C++ takes them."""
+    bits, is_unsigned = _common((a,) if sign in ("<<", ">>") else (a, b))
+    if not is_unsigned or sign in ("&&", "||"):
+        made = _OPERATORS[sign](a, b)
+        return made if bits <= 32 or isinstance(made, (bool, float)) else _Typed(made, bits, False)
+    if sign in _OF_WHAT_IS_HELD:
+        a, b = a % 2**bits, b % 2**bits
+    made = _OPERATORS[sign](int(a), int(b))
+    return made if isinstance(made, bool) else _Typed(made, bits, True)
+
+
+_OF_WHAT_IS_HELD = {"==", "!=", "<", "<=", ">", ">=", "/", "%", ">>"}
+
+
+def _literal(value: int, token: str) -> int:
+    """Return a whole number with the type that the suffix of its token names."""
+    suffix = token[len(token.rstrip("uUlL")) :].lower()
+    is_unsigned = "u" in suffix
+    return _Typed(value, 64 if "l" in suffix else 32, is_unsigned) if suffix else value
+
+
+def _cast(value: Any, names: Sequence[str]) -> Any:
+    """Return a value in the type of these names."""
+    if names[-1] in ("float", "double"):
+        return float(value)
+    is_long = "long" in names or names[-1] in ("size_t", "int64_t", "uint64_t")
+    bits = 64 if is_long else 32
+    is_unsigned = "unsigned" in names or names[-1] in ("size_t", "uint32_t", "uint64_t")
+    if isinstance(value, _Typed) and value.is_unsigned:
+        value %= 2**value.bits
+    if is_unsigned or is_long:
+        return _Typed(int(value), bits, is_unsigned)
+    return (int(value) + 2**31) % 2**32 - 2**31
 
 
 def _divided(a: Any, b: Any) -> Any:
