@@ -624,7 +624,7 @@ def test_a_bound_follows_the_text_of_the_student():
     assert twice.at_least(twice[0]).value > 1.3 * once.at_least(once[0]).value
 
 
-def test_no_bound_stands_for_a_wrong_kernel_a_small_problem_or_another_gpu():
+def test_no_bound_stands_for_a_wrong_kernel_or_another_gpu():
     layer = bench.layer("layer 1")
     wrong = layer.compare(
         "conv2d_constant", cell_of(TILED, ("c < C", "c < C - 1")), record="111_tiles"
@@ -634,12 +634,16 @@ def test_no_bound_stands_for_a_wrong_kernel_a_small_problem_or_another_gpu():
     elsewhere = bench.Times(
         dataclasses.replace(right.record, device=other), layer, list(right), right.over
     )
-    few = bench.layer("layer 1", images=1)
-    small = few.sweep(cell_of(TILED), record="111_tiles")
-    for times in (wrong, elsewhere, small):
+    for times in (wrong, elsewhere):
         assert times.at_least(times[-1]) is None
         (ax,) = bench.bars(times).axes
         assert not ax.patches and "bound" not in ax.get_xlabel() + str(times)
+
+
+def test_a_small_problem_is_bounded_by_its_launch():
+    few = bench.layer("layer 1", images=1)
+    times = few.sweep(cell_of(TILED), record="111_tiles")
+    assert times.at_least(times[-1]).resource == "launch"
 
 
 def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():

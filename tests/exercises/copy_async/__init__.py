@@ -7,7 +7,7 @@ from tests.exercises.answers import right, wrong
 NEXT = """        if (start + stride < outputs) {
             start_copy(tiles[current ^ 1], N, start + stride, n);
         }
-        COMMIT();       // behind the last tile the group is empty
+        COMMIT();       // after the last tile the group is empty
 """
 WAITS = "        WAIT_BUT(1);\n        __syncthreads();\n"
 
