@@ -679,7 +679,7 @@ OF_RECORDS: tuple[Output, ...] = (
     )),
     of(gemm_ladder.peak_table, "201_gemm", call=lambda record: gemm_ladder.peak_table(
         bench.gemm(), counts_of_ladder(), some_rungs(record, bench.gemm())
-    ), fixed=("loads for a multiply-add", "these allow")),
+    ), fixed=("shared loads per multiply-add", "these allow")),
     layer_bars("202_fusion", "im2col_gemm", "conv2d_implicit_gemm"),
     of(tile_widths.space_table, *map(sweep.record_name, sweep.SIZES),
        call=lambda *_: tile_widths.space_table(), change=one_rejected, fixed=("products",)),

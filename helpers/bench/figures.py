@@ -166,11 +166,14 @@ def across(
     return plotting.finish(ax, title, times[0].record)
 
 
-def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
+def ladder(
+    times: Times, *, yardstick: str = "", order: Sequence[str] = (), title: str = ""
+) -> Figure:
     """Draw the kernels from the slowest to the fastest, with the floor of the record's device.
 
-    yardstick: the title of a kernel that is no step. A kernel without a time has a name and no
-    bar; a student's has its bound, as in `bars`.
+    yardstick: the title of a kernel that is no step. order: the titles of the steps, where each
+    was made from the one before; without it, they are those from the slowest to the fastest. A
+    kernel without a time has a name and no bar; a student's has its bound, as in `bars`.
     """
     from helpers import plotting
 
@@ -183,6 +186,7 @@ def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
         times.rows(),
         floor_ms=_floor_ms(times),
         yardstick=yardstick,
+        order=[one.row["series"] for name in order if (one := times.one(name)).row is not None],
         yours=[one.row["series"] for one in times if one.kernel.yours and one.row is not None],
         missing=[times.without_bar(one) for one in untimed],
         title=title or _claim(times),

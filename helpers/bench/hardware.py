@@ -149,7 +149,7 @@ COLUMNS: Mapping[str, tuple[str, str | Callable[[Row], str]]] = {
         lambda row: f"{cycles_over_floor(row):.1f}",
     ),
     "weights": ("constant reads\nthat miss", lambda row: f"{constant_miss_share(row):.1%}"),
-    "waits": ("longest waits of a warp, in cycles for an instruction", _waits),
+    "waits": ("longest waits of a warp, in cycles per instruction", _waits),
     "barrier": ("cycles,\nbarrier", "{stalled_barrier:.2f}"),
     "units": ("cycles,\nunits", "{stalled_math_pipe_throttle:.2f}"),
     "global": ("cycles,\nglobal", "{stalled_long_scoreboard:.2f}"),

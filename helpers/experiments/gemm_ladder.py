@@ -52,7 +52,8 @@ _EXCHANGED = (
     ("blockDim.y + threadIdx.y", "blockDim.y + threadIdx.x"),
     ("blockDim.x + threadIdx.x", "blockDim.x + threadIdx.y"),
 )
-# One change each, but for what a larger tile demands of the threads.
+# One change each, but for what a larger tile demands of the threads, and the shorter steps of
+# "block tile 64 x 64".
 LADDER: Mapping[str, Rung] = {
     "naive": Rung(_SQUARE, changes=_EXCHANGED),
     "coalescing": Rung(_SQUARE),
@@ -97,7 +98,8 @@ def rungs_table() -> str:
 
 
 def peak_table(problem: Gemm, seen: Counts, times: Times) -> str:
-    """Return which part of the FP32 peak a kernel's loads allow, and which part it reached.
+    """Return which part of the FP32 peak a kernel's loads from shared memory allow, and which part
+    it reached. Kernels without a tile have no such loads.
 
     A scheduler starts one instruction at a time: with a load for each multiply-add, it starts one
     multiply-add in two turns. seen: counts of kernels; times: of these kernels and of others.
@@ -111,9 +113,10 @@ def peak_table(problem: Gemm, seen: Counts, times: Times) -> str:
         loads = one.per(WARP, COUNTED[0]) / problem.one.inner
         ms = times.one(one.kernel.title).ms
         part = f"{problem.work.flops / (1e-3 * ms) / peak:.0%}" if ms else "-"
-        return [f"{loads:.3f}", f"{1 / (1 + loads):.0%}", part]
+        allowed = [f"{loads:.3f}", f"{1 / (1 + loads):.0%}"] if loads else ["-", "-"]
+        return [*allowed, part]
 
-    head = ("of the FP32 peak", "loads for a multiply-add", "these allow", "measured")
+    head = ("of the FP32 peak", "shared loads per multiply-add", "these allow", "measured")
     return tables.text(head, seen.rows(cells, 3), left=(0,))
 
 
@@ -159,7 +162,7 @@ def words_table(problem: Gemm, seen: Counts) -> str:
         counts = (one.per(WARP, counter) for counter in COUNTED)
         return [f"{number / problem.one.inner:.3f}" for number in (words, *counts)]
 
-    head = ("for one multiply-add", "words", "load instructions", "wavefronts")
+    head = ("per multiply-add", "words", "load instructions", "wavefronts")
     return tables.text(head, seen.rows(cells, 3), left=(0,))
 
 

@@ -116,7 +116,8 @@ def shares_figure(times: Sequence[Times]) -> Figure:
 def rounds_table(times: Sequence[Times]) -> str:
     """Return, for the last two rungs and each product: tiles, rounds, and speed over cuBLAS'.
 
-    Busy: the share of their time in which the 132 multiprocessors of an H200 have a tile.
+    Rounds: the tiles over those that an H200 computes at a time, with all its blocks. Busy: the
+    share of their time in which its 132 multiprocessors have a tile.
     """
     rows = []
     for one in times:

@@ -33,6 +33,10 @@ UNITS, SPLIT, HALVES = "FP32 units", "split halves (largest cell 1/8 to 65,504)"
 YOURS = "yours"
 BEST_FORM = "conv2d_register_tiled, best form"
 HALF_FORM = ", halves"
+# How many products of halves a kind makes for one of the layer, and how many times as many of them
+# tensor cores make per second as the FP32 units, by NVIDIA's data sheet of the H200.
+HALF_PRODUCTS = {SPLIT: 3, HALVES: 1}
+TENSOR_SPEED = 989 / 67
 # Single times of one record are measured minutes apart. A smaller ratio of two says nothing.
 DRIFT = 1.05
 SECTORS_A_PASS = 4  # an L1 cache or shared memory moves 128 bytes in a clock cycle
@@ -217,13 +221,25 @@ def span(times: Times) -> float:
 def share(times: Times, one: Time) -> float:
     """Return the part of its floor's speed that a kernel reaches, 0 to 1.
 
-    The floor of the FP32 units is the larger of both; tensor cores have the bytes alone.
+    Raises ValueError for a kernel without a time, and where the peaks of the device are not known.
+    """
+    floor = floor_of(times, kind(one.kernel))
+    if floor is None or one.ms is None:
+        raise ValueError(f"{one.kernel.title} has no time on a device whose peaks are known")
+    return floor[0] / one.ms
+
+
+def floor_of(times: Times, what: str) -> tuple[float, str] | None:
+    """Return the least ms of a kernel of a kind, and whether its "bytes" or its "products" demand
+    them. None where the peaks of the record's device are not known.
     """
     floors = floors_ms(times)
-    if floors is None or one.ms is None:
-        raise ValueError(f"{one.kernel.title} has no time on a device whose peaks are known")
-    of_units = kind(one.kernel) in (UNITS, YOURS)
-    return (max(floors) if of_units else floors[0]) / one.ms
+    if floors is None:
+        return None
+    bytes_ms, products_ms = floors
+    if what in HALF_PRODUCTS:
+        products_ms *= HALF_PRODUCTS[what] / TENSOR_SPEED
+    return max((bytes_ms, "bytes"), (products_ms, "products"))
 
 
 def floors_beside(products_ms: float | None, bytes_ms: float | None, layer: Layer) -> str:
@@ -250,9 +266,12 @@ def share_table(times: Mapping[str, Times]) -> str:
     rows = []
     for name, one in times.items():
         for what, best in best_by_kind(one).items():
-            part = percent(share(one, best)) if floors_ms(one) else "-"
-            rows.append((name, what, best.kernel.title, f"{best.ms:.3g}", part))
-    head = ("layer", "products by", "fastest", "ms", "of the floor's speed")
+            floor = floor_of(one, what)
+            cells = "-", "-"
+            if floor:
+                cells = f"{floor[0]:.3g} ({floor[1]})", percent(share(one, best))
+            rows.append((name, what, best.kernel.title, f"{best.ms:.3g}", *cells))
+    head = ("layer", "products by", "fastest", "ms", "floor, ms", "of the floor's speed")
     return tables.text(head, rows, left=(0, 1, 2))
 
 

@@ -66,7 +66,7 @@ def loads_table(counts: Counts) -> str:
         words = loads(one)
         return [f"{value:.3f}" for value in (*words.values(), sum(words.values()))]
 
-    head = ("words loaded for a multiply-add", *MEMORIES, "together")
+    head = ("words loaded per multiply-add", *MEMORIES, "together")
     return tables.text(head, counts.rows(cells, len(MEMORIES) + 1))
 
 

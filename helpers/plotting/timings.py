@@ -151,52 +151,60 @@ def ladder(
     *,
     floor_ms: float | None = None,
     yardstick: str = "",
+    order: Sequence[str] = (),
     yours: Collection[str] = (),
     missing: Sequence[str] = (),
     title: str = "",
 ) -> Axes:
-    """Draw the steps from the slowest to the fastest: their times and their gains.
+    """Draw the steps of a ladder: their times, and the gain of each over the one above it.
 
     They are bars from zero. If the slowest step takes more than 30 times as long as the shortest
     one or the floor, the axis is logarithmic, and dots take the place of bars.
 
-    data: as for speedup(). floor_ms: the roofline floor in ms, drawn as a dotted line, for instance
+    data: as for speedup(). order: the names of the steps, from the first to the last; the others
+    stand below them, without a gain. Without it, all are steps, from the slowest to the fastest.
+    floor_ms: the roofline floor in ms, drawn as a dotted line, for instance
     1e3 * limits.floor(work, device).seconds. yardstick: the name of a bar that is no step, such as
     a library's. It stands below the others, in another colour; its text says what percent of its
     speed the last step reaches. yours: the names of the student's steps. missing: names without a
     time, which stand below all bars and have none.
 
     Raises ValueError for no rows, rows without times or names, several rows for one bar, no step
-    besides the yardstick, an unknown yardstick, and a floor that is not positive.
+    besides the yardstick, an unknown name, and a floor that is not positive.
     """
     rows = _one_row_each(_timed(data))
-    if yardstick and yardstick not in rows:
-        raise ValueError(
-            f"there is no row {yardstick!r} for the yardstick; choose from {', '.join(rows)}"
-        )
+    named = {name: "step" for name in order} | ({yardstick: "yardstick"} if yardstick else {})
+    for name, role in named.items():
+        if name not in rows:
+            raise ValueError(
+                f"there is no row {name!r} for the {role}; choose from {', '.join(rows)}"
+            )
     if floor_ms is not None and not 0 < floor_ms < math.inf:
         raise ValueError(
             f"floor_ms is {floor_ms}: give the floor in ms, above 0, such as "
             "1e3 * limits.floor(work, device).seconds"
         )
-    names = sorted(
-        (name for name in rows if name != yardstick), key=lambda name: -rows[name]["median_ms"]
+    rest = sorted(
+        (name for name in rows if name not in {yardstick, *order}),
+        key=lambda name: -rows[name]["median_ms"],
     )
+    steps = list(order) or rest
+    names = list(dict.fromkeys([*steps, *rest]))
     if not names:
         raise ValueError(
             f"there is no step besides the yardstick {yardstick!r}: give a row for each step"
         )
     style(ax, title)
     least = min([row["low_ms"] for row in rows.values()] + ([floor_ms] if floor_ms else []))
-    logarithmic = rows[names[0]]["median_ms"] > LOG_FROM * least
+    logarithmic = max(rows[name]["median_ms"] for name in names) > LOG_FROM * least
     if logarithmic:
         ax.set_xscale("log")
     start = 10.0 ** math.floor(math.log10(least) - 0.3) if logarithmic else 0.0
-    for y, (name, text) in enumerate(_climb(rows, names, yardstick).items()):
+    for y, (name, text) in enumerate(_climb(rows, steps, rest, yardstick).items()):
         kind = "library" if name == yardstick else "yours" if name in yours else "ours"
         _draw_step(ax, y, rows[name], text, kind, as_dot=logarithmic)
     if floor_ms:
-        _draw_ladder_floor(ax, floor_ms, rows[names[-1]]["median_ms"])
+        _draw_ladder_floor(ax, floor_ms, rows[steps[-1]]["median_ms"])
     name_bars(ax, [*names, *([yardstick] if yardstick else []), *missing])
     longest = max(row["high_ms"] for row in rows.values())
     # The text beside the bars needs room.
@@ -207,14 +215,19 @@ def ladder(
 
 
 def _climb(
-    rows: Mapping[str, Mapping[str, Any]], names: Sequence[str], yardstick: str
+    rows: Mapping[str, Mapping[str, Any]],
+    steps: Sequence[str],
+    rest: Sequence[str],
+    yardstick: str,
 ) -> dict[str, str]:
-    """Return the text beside each bar: its time, and its gain over the step before."""
-    times = [rows[name]["median_ms"] for name in names]
+    """Return the text beside each bar: its time, and of a step its gain over the one before."""
+    times = [rows[name]["median_ms"] for name in steps]
     texts = {
         name: duration_text(ms) + (f"   {ratio_text(before / ms)}× as fast as above" if k else "")
-        for k, (name, ms, before) in enumerate(zip(names, times, [0.0, *times], strict=False))
+        for k, (name, ms, before) in enumerate(zip(steps, times, [0.0, *times], strict=False))
     }
+    for name in rest:
+        texts.setdefault(name, duration_text(rows[name]["median_ms"]))
     if yardstick:
         ms = rows[yardstick]["median_ms"]
         texts[yardstick] = (

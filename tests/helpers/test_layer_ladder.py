@@ -79,12 +79,20 @@ def test_only_products_on_tensor_cores_are_below_the_floor_of_the_fp32_units(tim
     assert len(ladder.below_floor(slower)) < len(below)
 
 
-def test_tensor_cores_stand_beside_the_floor_of_the_bytes(times):
-    best = ladder.best_by_kind(times["layer 2"])
-    floors = ladder.floors_ms(times["layer 2"])
-    of_bytes = floors[0] / best[ladder.SPLIT].ms
-    assert ladder.share(times["layer 2"], best[ladder.SPLIT]) == pytest.approx(of_bytes)
-    assert floors[0] < floors[1]
+def test_tensor_cores_stand_beside_the_larger_floor_of_theirs(times):
+    """Three products of halves for one of layer 2 take longer than its bytes, one does not."""
+    one = times["layer 2"]
+    best = ladder.best_by_kind(one)
+    bytes_ms, units_ms = ladder.floors_ms(one)
+    split_ms = 3 * units_ms * 67 / 989
+    for what, floor in (
+        (ladder.SPLIT, (split_ms, "products")),
+        (ladder.HALVES, (bytes_ms, "bytes")),
+        (ladder.UNITS, (units_ms, "products")),
+    ):
+        assert ladder.floor_of(one, what) == (pytest.approx(floor[0]), floor[1])
+        assert ladder.share(one, best[what]) == pytest.approx(floor[0] / best[what].ms)
+    assert ladder.floor_of(times["layer 1"], ladder.SPLIT)[1] == "bytes"
 
 
 def test_steps_turn_where_a_time_does(times):

@@ -656,6 +656,16 @@ def test_ladder_has_a_floor_and_a_yardstick_that_is_no_step(ax):
     assert legend(ax) == ["roofline floor: 800 µs (the last step has 40 % of its speed)"]
 
 
+def test_ladder_compares_each_step_with_the_one_before_it_in_a_given_order(ax):
+    """The steps stand as they were made, although one is slower; the others have no gain."""
+    plotting.ladder(ax, THREE, order=["conv1d_basic", "C++, one core"], floor_ms=0.8)
+    assert list(bars(ax)) == ["conv1d_basic", "C++, one core", "conv1d_tiled"]
+    assert texts(ax) == {"2 ms", "8 ms   0.25× as fast as above", "16 ms"}
+    assert legend(ax) == ["roofline floor: 800 µs (the last step has 10 % of its speed)"]
+    with pytest.raises(ValueError, match="no row 'tiled' for the step"):
+        plotting.ladder(ax, THREE, order=["tiled"])
+
+
 def test_ladder_is_logarithmic_where_steps_are_far_apart(ax):
     plotting.ladder(ax, THREE, floor_ms=0.1)
     assert ax.get_xscale() == "log" and "a logarithmic axis" in ax.get_xlabel()

@@ -16,7 +16,7 @@ __global__ void my_rung(float* y, const float* x, const float* filter,
             if (top + r < H && left + s < W)
                 tile[r][s] = x[(((size_t)b * C + c) * H + top + r) * W + left + s];
         }
-        __syncthreads();   // others loaded what is read now
+        __syncthreads();   // other threads' cells are read next
         for (int i = 0; i < K * K && inside; ++i) {
             const float cell = tile[threadIdx.y + i / K][threadIdx.x + i % K];
             #pragma unroll

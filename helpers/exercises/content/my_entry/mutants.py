@@ -9,7 +9,7 @@ MUTANTS = (
         "argument C.",
         ("c < C;", "c < C && c < 4;"),
     ),
-    mutant(BEFORE_SUMS, ("        __syncthreads();   // others loaded what is read now\n", "")),
+    mutant(BEFORE_SUMS, ("        __syncthreads();   // other threads' cells are read next\n", "")),
     mutant(AFTER_SUMS, ("        __syncthreads();   // not before all have read\n", "")),
     mutant(LAST_GROUP, ("m + i % 4 < M ? filter", "C > 0 ? filter")),
     mutant(LAST_GROUP, ("if (m + j < M && ", "if (")),

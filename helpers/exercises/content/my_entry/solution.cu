@@ -34,7 +34,7 @@ __global__ void my_entry(float* y, const float* x, const float* filter,
                 tile[r][s] = top + r < H && left + s < W ? plane[(top + r) * W + left + s] : 0.0f;
         for (int i = ty * 12 + tx; i < n * 4; i += 144)
             taps[i / 4][i % 4] = m + i % 4 < M ? filter[((m + i % 4) * C + c) * n + i / 4] : 0.0f;
-        __syncthreads();   // others loaded what is read now
+        __syncthreads();   // other threads' cells are read next
         for (int i = 0; i < n; ++i) {
             const float4 tap = *reinterpret_cast<const float4*>(taps[i]);
             const float* row = &tile[ty + i / K][tx + i % K];

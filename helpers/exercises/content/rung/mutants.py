@@ -26,7 +26,7 @@ MUTANTS = (
         "The filter's width is written into the kernel: it is the argument K.",
         ("int H, int W, int K)\n{", "int H, int W, int)\n{\n    const int K = 7;"),
     ),
-    mutant(BEFORE_SUMS, ("        __syncthreads();   // others loaded what is read now\n", "")),
+    mutant(BEFORE_SUMS, ("        __syncthreads();   // other threads' cells are read next\n", "")),
     mutant(AFTER_SUMS, ("        __syncthreads();   // not before all have read\n", "")),
     mutant(LAST_GROUP, ("maps = min(MAPS, M - first)", "maps = MAPS")),
     mutant(LAST_TILE, ("if (top + r < H && left + s < W)", "if (true)")),

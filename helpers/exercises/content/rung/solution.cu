@@ -25,7 +25,7 @@ __global__ void my_rung(float* y, const float* x, const float* filter,
             taps[m][tap] = filter[((first + m) * C + c) * K * K + tap];
         }
         //<
-        __syncthreads();   // others loaded what is read now
+        __syncthreads();   // other threads' cells are read next
 
         //> 2. If the thread is inside: read each cell of its window once, and add its product to
         //>    each sum[m] with m below maps. Let the loop over m end at MAPS, a constant: then the
