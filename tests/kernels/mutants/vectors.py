@@ -40,7 +40,10 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
                 ),
             ),
             (
-                ("j;   // [-RADIUS, n + RADIUS): ghosts lie on both sides\n            if (cell >= 0"),
+                (
+                    "j;   // [-RADIUS, n + RADIUS): ghosts lie on both sides\n"
+                    "            if (cell >= 0"
+                ),
                 "j;\n            if (cell >= start && cell < end",
             ),
         ),
@@ -102,8 +105,8 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             (
                 (
                     "j < FILTER_WIDTH; ++j) {\n"
-                    "            const int cell = i - RADIUS + j;   // [-RADIUS, n + RADIUS): ghosts "
-                    "lie on both sides"
+                    "            const int cell = i - RADIUS + j;   // [-RADIUS, n + RADIUS): "
+                    "ghosts lie on both sides"
                 ),
                 ("j <= FILTER_WIDTH; ++j) {\n            const int cell = i - RADIUS + j;"),
             ),
