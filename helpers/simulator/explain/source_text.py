@@ -291,14 +291,16 @@ class _Reader:
         if self.peek() in ("[", "++", "->", "::") or name not in self.variables:
             raise NoValue(f"{name} has no value")
         value = self.variables[name]
-        kind = getattr(value, "dtype", None)
-        value = value.item() if kind is not None and value.ndim == 0 else value
+        dtype = getattr(value, "dtype", None)
+        value = value.item() if dtype is not None and value.ndim == 0 else value
         if not isinstance(value, (int, float)):
             raise NoValue(f"{name} is no number")
-        if name.partition(".")[0] in _ANGLES:
+        if isinstance(value, int) and name.partition(".")[0] in _ANGLES:
             return _Typed(value, 32, True)
-        if kind is not None and kind.kind in "iu" and kind.itemsize >= 4:
-            return _Typed(value, 8 * kind.itemsize, kind.kind == "u")
+        if isinstance(value, float) or dtype is None or dtype.kind not in "iu":
+            return value
+        if dtype.itemsize >= 4:
+            return _Typed(value, 8 * dtype.itemsize, dtype.kind == "u")
         return value
 
     def call(self, name: str) -> Any:

@@ -715,7 +715,8 @@ def _shown(story: Story, cause: Cause) -> str:
         parts.append(f"There {who} reads outside of the array.")
     if cause.kind == "outside" and cause.value is not None:
         parts.append(
-            f"As a signed number this index is {cause.value}: threadIdx and blockIdx are unsigned."
+            f"As a signed number this index is {cause.value}: something in it is unsigned, as "
+            "threadIdx and blockIdx are."
         )
     if cause.kind == "variable":
         goal = _of_all(cause) or f"{_output(story)} is right"
