@@ -25,7 +25,7 @@ extern "C" __global__ void conv1d_basic(float* P, const float* N, const float* f
     if (i < n) {
         float sum = 0.0f;
         for (int j = 0; j < FILTER_WIDTH; ++j) {
-            const int cell = i - RADIUS + j;   // [-R, n + R): ghost cells lie on both sides
+            const int cell = i - RADIUS + j;   // [-RADIUS, n + RADIUS): ghosts lie on both sides
             if (cell >= 0 && cell < n) {
                 sum += N[cell] * filter[j];
             }

@@ -26,7 +26,7 @@ extern "C" __global__ void conv1d_constant(float* P, const float* N, int n)
     if (i < n) {
         float sum = 0.0f;
         for (int j = 0; j < FILTER_WIDTH; ++j) {
-            const int cell = i - RADIUS + j;   // [-R, n + R): ghost cells lie on both sides
+            const int cell = i - RADIUS + j;   // [-RADIUS, n + RADIUS): ghosts lie on both sides
             if (cell >= 0 && cell < n) {
                 sum += N[cell] * filter[j];    // j is the same in every lane: one broadcast
             }

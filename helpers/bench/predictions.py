@@ -133,7 +133,7 @@ class Prediction:
             )
             for key, question in asked.items()
         ]
-        table = tables.text(("", "you", "measured", ""), rows, left=(0, 3))
+        table = tables.text(("", "you", "answer", ""), rows, left=(0, 3))
         open_ones = sum(question.guess is None for question in asked.values())
         if open_ones:
             made = f"only {len(rows) - open_ones} of {len(rows)} predictions"

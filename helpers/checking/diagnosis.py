@@ -110,9 +110,9 @@ def _constant(got: np.ndarray, want: np.ndarray) -> Diagnosis | None:
     if np.isnan(got).all():
         return Diagnosis(
             "untouched",
-            "Every value is NaN, the poison that fresh memory holds: the kernel "
-            "never wrote the output, or read poison itself. Was it launched, on this array, does "
-            "its guard let any thread store, was the input copied in, and the result back?",
+            "Every value is NaN, which marks memory that nothing has filled: the kernel stored "
+            "nothing, or computed with such memory. Was it launched on this array? Does its guard "
+            "let threads store? Was the input copied in, and the result copied back?",
         )
     if not got.any() and want.any():
         return Diagnosis(
@@ -130,8 +130,8 @@ def _poison(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> Diagnosis |
         return None
     return Diagnosis(
         "poison",
-        "Each wrong value is NaN, the poison that fresh memory holds: no thread stored it, or "
-        "something that it was made of. Take one of them: which thread should store it?",
+        "Each wrong value is NaN, which marks memory that nothing has filled: no thread stored it, "
+        "or something that it was made of. Take one of them: which thread should store it?",
     )
 
 

@@ -49,6 +49,9 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("blockIdx.x * blockDim.x + threadIdx.x", "blockIdx.x + threadIdx.x * blockDim.x"),
         ("cell >= 0 && cell < n", "0 <= cell < n"),
         ("j = 0; j < 3", "j = 1; j < 3"),
+        # either of two guards, one in the other, could keep the thread inside
+        ("if (cell >= 0 && cell < n)", "if (cell >= -1) if (cell < n)"),
+        ("if (cell >= 0 && cell < n)", "if (cell >= 0) if (cell <= n)"),
         # outside of the array stands filter[-1], and filter[0] next to it is wrong as well
         (
             "(int j = 0; j < 3; ++j) {\n            const int cell = i - 1 + j",

@@ -426,8 +426,8 @@ class GradedExercise(BaseExercise):
                 amount, most = budget.of(case, one), budget.limit(case)
                 if amount < budget.least - 1e-9:
                     text = (
-                        f"right, but only {_number(amount)} {budget.what} ({case.title}); it "
-                        f"should have {_number(budget.least)}"
+                        f"right, but only {_counted(amount, budget.what)} ({case.title}); at "
+                        f"least {_number(budget.least)} {_is_or_are(budget.least)} needed"
                     )
                     hint = budget.if_less or budget.hint
                     return self._verdict(budget.status, text, hint, counters=counters)
@@ -439,7 +439,7 @@ class GradedExercise(BaseExercise):
             counters[budget.what] = amount, most
             if amount > most * (1 + 1e-9):
                 text = (
-                    f"right, but {_number(amount)} {budget.what} ({case.title}); the budget "
+                    f"right, but {_counted(amount, budget.what)} ({case.title}); the budget "
                     f"is {_number(most)}"
                 )
                 return self._verdict(budget.status, text, budget.hint, counters=counters)
@@ -596,6 +596,21 @@ def _parts(text: str) -> tuple[str, str, list[str]]:
 def _number(value: float) -> str:
     """Return a count or a share: two decimals, or three digits below 1, as of 1/8."""
     return f"{value:,.2f}".removesuffix(".00") if abs(value) >= 1 else f"{value:.3g}"
+
+
+def _counted(amount: float, what: str) -> str:
+    """Return an amount of what a budget counts: "2 loads per output", "1 load per output"."""
+    text = _number(amount)
+    noun = _PLURAL.sub(r"\1", what) if text == "1" else what
+    return f"{text} {noun}"
+
+
+# Up to the first noun in the plural: "bank conflicts" of "bank conflicts of shared loads".
+_PLURAL = re.compile(r"^((?:(?!of |for |in |per )\S+ )*?\S*?)(?:(?<=ss)es|(?<=ch)es|s)\b")
+
+
+def _is_or_are(count: float) -> str:
+    return "is" if _number(count) == "1" else "are"
 
 
 def _own_traffic(case: Case, one: Outcome) -> float:

@@ -650,7 +650,26 @@ class _Teller:
     def _of_way_out(
         self, thread: Thread, access: Access, place: Place, origins: tuple[Origin, ...]
     ) -> list[Cause]:
-        """Find a decision that leads a thread out of its array, or an index."""
+        """Find the decision that leads a thread out of its array, or an index. Where several
+        decisions could keep it inside, as of two guards, one in the other, none is blamed.
+        """
+        ways = self._ways_out(thread, access)
+        if len(ways) == 1:
+            (choice,) = ways
+            return [Cause("decision", choice.line, thread, choice, place=place, origins=origins)]
+        return [] if access.is_store else self._of_outside_index(access, place, origins)
+
+    def _ways_out(self, thread: Thread, access: Access) -> list[Choice]:
+        """Return the decisions of a thread, the latest first, each of which makes all right where
+        it is turned wherever it leads outside of an array: as many as there is time to try.
+        """
+        found: dict[tuple[int, str], Choice] = {}
+        with contextlib.suppress(_Enough):
+            for choice in self._turned_ways_out(thread, access):
+                found.setdefault((choice.line, choice.condition), choice)
+        return list(found.values())
+
+    def _turned_ways_out(self, thread: Thread, access: Access) -> Iterator[Choice]:
         tried: set[int] = set()
         for step in reversed(self.steps(thread)):
             for one in reversed(step.decisions):
@@ -665,10 +684,7 @@ class _Teller:
                 others = self._with(tape)._alike(one, choice)
                 is_right = not others or self.is_right(self.again((*changes, *others)))
                 if is_right and not self._leads_out_anyway(one):
-                    return [
-                        Cause("decision", choice.line, thread, choice, place=place, origins=origins)
-                    ]
-        return [] if access.is_store else self._of_outside_index(access, place, origins)
+                    yield choice
 
     def _leads_out_anyway(self, decision: Decision) -> bool:
         """Return whether in another case a thread comes outside of an array where the decision is

@@ -307,6 +307,7 @@ def end_of(order: Order) -> str:
 MOST_WORDS = 20  # of the sentence of a story
 MOST_TERMS = 5  # of a formula that is shown whole
 UNKNOWN = "I do not know the cause."
+_SMALLEST = "the smallest case that shows it"
 
 
 def lines_of(story: Story, about: str) -> list[str]:
@@ -333,10 +334,10 @@ def evidence(story: Story, about: str) -> list[str]:
     """Return the lines that show a story's sentence."""
     lines = []
     if story.cell >= 0:
-        start = f"With {about}, " if about else ""
+        start = f"In {_SMALLEST} ({about}), " if about else ""
         lines.append(f"{start}{_formulas(story)}")
     elif about:
-        lines.append(f"With {about}.")
+        lines.append(f"{_SMALLEST.capitalize()}: {about}.")
     if story.causes:
         lines.append(" ".join(_shown(story, cause) for cause in story.causes[:2]))
     elif story.wrong is not None and not story.wrong.is_all and story.wrong.count > 1:
@@ -714,7 +715,8 @@ def _shown(story: Story, cause: Cause) -> str:
         parts.append(f"There {who} reads outside of the array.")
     if cause.kind == "outside" and cause.value is not None:
         parts.append(
-            f"As a signed number this index is {cause.value}: threadIdx and blockIdx are unsigned."
+            f"As a signed number this index is {cause.value}: something in it is unsigned, as "
+            "threadIdx and blockIdx are."
         )
     if cause.kind == "variable":
         goal = _of_all(cause) or f"{_output(story)} is right"
@@ -786,9 +788,8 @@ def _warp(story: Story, thread: Thread) -> int:
 
 
 def _from(one: Origin) -> str:
-    return (
-        f"Line {one.line}: {one.name} = {one.text} = {plain_value(one.value)}{_with(one.values)}."
-    )
+    values = "" if one.text in one.values else _with(one.values)  # threadIdx.x is said once
+    return f"Line {one.line}: {one.name} = {one.text} = {plain_value(one.value)}{values}."
 
 
 # ---- pictures of stories and launches

@@ -443,8 +443,8 @@ class Cause(Row):
     the function outside the branches."""
     UNORDERED_OTHERS = """The barrier is in a branch that only some threads take, so it does not
     order the others: take it out of the branch."""
-    EARLY_RETURN = """Since Volta a thread that has exited does not hold the others up, but its
-    share of the tile is not loaded: guard the store instead."""
+    EARLY_RETURN = """A thread that has left does not hold the others up, but its share of the
+    tile is not loaded: guard the store instead."""
     LANE_LEFT_OUT = """What comes from there is undefined. Is the last warp partial, or a lane left
     out of the mask that others read from? Let all lanes take part, with a neutral value where there
     is no data."""

@@ -40,7 +40,10 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
                 ),
             ),
             (
-                ("j;   // [-R, n + R): ghost cells lie on both sides\n            if (cell >= 0"),
+                (
+                    "j;   // [-RADIUS, n + RADIUS): ghosts lie on both sides\n"
+                    "            if (cell >= 0"
+                ),
                 "j;\n            if (cell >= start && cell < end",
             ),
         ),
@@ -48,7 +51,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         wrong(
             "conv1d_flipped_filter",
             "suspect",
-            ("j;   // [-R, n + R): ghost cells lie on both sides", "j;"),
+            ("j;   // [-RADIUS, n + RADIUS): ghosts lie on both sides", "j;"),
             ("filter[j];", "filter[FILTER_WIDTH - 1 - j];"),
         ),
         # The cells before the first and after the last are not there, but nothing stops the sum
@@ -58,7 +61,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             "out-of-bounds",
             (
                 (
-                    "const int cell = i - RADIUS + j;   // [-R, n + R): ghost cells lie on "
+                    "const int cell = i - RADIUS + j;   // [-RADIUS, n + RADIUS): ghosts lie on "
                     "both sides\n"
                     "            if (cell >= 0 && cell < n) {\n"
                     "                sum += N[cell] * filter[j];\n"
@@ -75,7 +78,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             ("\n    if (i < n)", "    if (i - RADIUS >= 0 && i + RADIUS < n)"),
             (
                 (
-                    "const int cell = i - RADIUS + j;   // [-R, n + R): ghost cells lie on "
+                    "const int cell = i - RADIUS + j;   // [-RADIUS, n + RADIUS): ghosts lie on "
                     "both sides\n"
                     "            if (cell >= 0 && cell < n) {\n"
                     "                sum += N[cell] * filter[j];\n"
@@ -90,7 +93,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             "conv1d_unwritten_tail",
             "last block",
             ("\n    if (i < n)", "    if ((blockIdx.x + 1) * blockDim.x <= n)"),
-            ("j;   // [-R, n + R): ghost cells lie on both sides", "j;"),
+            ("j;   // [-RADIUS, n + RADIUS): ghosts lie on both sides", "j;"),
         ),
     ),
     "conv1d_constant": (
@@ -102,8 +105,8 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             (
                 (
                     "j < FILTER_WIDTH; ++j) {\n"
-                    "            const int cell = i - RADIUS + j;   // [-R, n + R): ghost "
-                    "cells lie on both sides"
+                    "            const int cell = i - RADIUS + j;   // [-RADIUS, n + RADIUS): "
+                    "ghosts lie on both sides"
                 ),
                 ("j <= FILTER_WIDTH; ++j) {\n            const int cell = i - RADIUS + j;"),
             ),
@@ -114,7 +117,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         wrong(
             "conv1d_constant_first_tap",
             "all",
-            ("j;   // [-R, n + R): ghost cells lie on both sides", "j;"),
+            ("j;   // [-RADIUS, n + RADIUS): ghosts lie on both sides", "j;"),
             ("[j];    // j is the same in every lane: one broadcast", "[0];"),
         ),
         # Cells and weights are rounded to the 11 significant bits of FP16 before they are
@@ -135,7 +138,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
                     'extern "C'
                 ),
             ),
-            ("j;   // [-R, n + R): ghost cells lie on both sides", "j;"),
+            ("j;   // [-RADIUS, n + RADIUS): ghosts lie on both sides", "j;"),
             (
                 "N[cell] * filter[j];    // j is the same in every lane: one broadcast",
                 "rounded(N[cell]) * rounded(filter[j]);",
@@ -146,7 +149,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             "conv1d_constant_short",
             "out-of-bounds",
             ("[FILTER_WIDTH]", "[FILTER_WIDTH - 1]"),
-            ("j;   // [-R, n + R): ghost cells lie on both sides", "j;"),
+            ("j;   // [-RADIUS, n + RADIUS): ghosts lie on both sides", "j;"),
             ("    // j is the same in every lane: one broadcast", ""),
         ),
     ),

@@ -10,6 +10,7 @@ from helpers.exercises import kit
 from helpers.reference import conv1d
 
 THREADS, NARROW = 256, 64
+RANDOM = "a random filter"
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -19,18 +20,21 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """
     ragged = int(rng.integers(600, 1_500))
     for n in (ragged, 1, 2, THREADS - 1, THREADS, THREADS + 1, kit.MANY):
-        filters = {"drawn": kit.whole_numbers(rng, 3), "1, 2, 4": np.array([1, 2, 4], np.float32)}
+        filters = {
+            RANDOM: kit.whole_numbers(rng, 3),
+            "the filter 1, 2, 4": np.array([1, 2, 4], np.float32),
+        }
         for name, filter in filters.items():
             N = kit.cells(rng, n)
             yield line(N, filter, name, budgeted=THREADS <= n < kit.MANY)
     N, filter = kit.cells(rng, 5 * NARROW + 5), kit.whole_numbers(rng, 3)
-    yield line(N, filter, "drawn", NARROW, budgeted=False)
+    yield line(N, filter, RANDOM, NARROW, budgeted=False)
 
 
 def small(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield lines of one to three blocks of 4 threads, and of two of 256."""
     for n, threads in ((2, 4), (6, 4), (11, 4), (THREADS + 3, THREADS)):
-        yield line(kit.cells(rng, n), kit.whole_numbers(rng, 3), "drawn", threads)
+        yield line(kit.cells(rng, n), kit.whole_numbers(rng, 3), RANDOM, threads)
 
 
 def line(
@@ -39,7 +43,7 @@ def line(
     """Return a thread for each cell of N, in blocks of so many threads."""
     n = N.size
     arrays, grid = {"P": kit.unwritten(n), "N": N, "filter": filter}, (kit.ceil_div(n, threads),)
-    title = f"n = {n}, filter {name}" + (f", blocks of {threads}" if threads != THREADS else "")
+    title = f"n = {n}, {name}" + (f", blocks of {threads}" if threads != THREADS else "")
     kinds = {"size": n, "filter": name, "block size": threads}
     return kit.one_launch(title, arrays, grid, (threads,), n, kinds=kinds, budgeted=budgeted)
 

@@ -18,12 +18,12 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     for n in (int(rng.integers(600, 999)), 1, 2, 4, THREADS, THREADS + 1, kit.MANY):
         half = kit.whole_numbers(rng, 3)
         filters = {
-            "drawn": np.concatenate([half, half[1::-1]]),
-            "1, 4, 6, 4, 1": np.array([1, 4, 6, 4, 1], np.float32),
+            "a random filter": np.concatenate([half, half[1::-1]]),
+            "the filter 1, 4, 6, 4, 1": np.array([1, 4, 6, 4, 1], np.float32),
         }
         for name, filter in filters.items():
             kinds = {"size": n, "filter": name}
-            title = f"n = {n}, filter {name}"
+            title = f"n = {n}, {name}"
             yield signal(rng, n, filter, title, kinds=kinds, budgeted=n < kit.MANY)
     half = kit.whole_numbers(rng, OTHER_WIDTH // 2 + 1)
     filter, n = np.concatenate([half, half[-2::-1]]), 3 * THREADS + 1

@@ -27,11 +27,11 @@ MUTANTS = (
         ("0.0f) + (right", "0.0f) - (right"),
     ),
     mutant(
-        "N[0] is left out of the outputs beside it: it is a cell, not a ghost: left >= 0.",
+        "N[0] is left out of the outputs beside it: it is a cell, not a ghost.",
         ("left >= 0", "left > 0"),
     ),
     mutant(
-        "N[n - 1] is left out of the outputs beside it: it is a cell, not a ghost: right < n.",
+        "N[n - 1] is left out of the outputs beside it: it is a cell, not a ghost.",
         ("right < n", "right < n - 1"),
     ),
     mutant(

@@ -55,7 +55,7 @@ MUTANTS = (
         ("atomicAdd", "atomicExch"),
     ),
     mutant(
-        "The counts are added to what P held before: store them, P[...] = counts[t].",
+        "The counts are added to what P held before: store them with =, not +=.",
         (STORED, "+= counts[t];"),
     ),
     mutant(EIGHT_BITS, (STORED, "= (unsigned char)counts[t];")),

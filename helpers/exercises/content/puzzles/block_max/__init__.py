@@ -96,8 +96,8 @@ EXERCISE = puzzle(
         kit.numbers_of_a_thread(
             24,
             "In each of the eight steps a thread reads one number beside its own. Thread 0 reads "
-            "many in a row: halve the candidates down to one, with half = 16, 8, 4, 2 and 1 at the "
-            "end.",
+            "many in a row: halve the candidates down to one, also where only 32, 16, 8, 4 and "
+            "2 of them are left.",
         ),
         kit.none_of(
             "shared",
@@ -116,7 +116,7 @@ EXERCISE = puzzle(
             "stores of each result",
             kit.per_output("global", "store"),
             1,
-            "One thread writes the block's result: if (t == 0).",
+            "One thread writes the block's result: if (threadIdx.x == 0).",
             quiet=True,
         ),
     ),

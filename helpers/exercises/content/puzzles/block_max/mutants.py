@@ -8,7 +8,7 @@ WAIT = "        __syncthreads();\n    }"
 
 SMALLEST = "It is the smallest number of each block, and must be the largest."
 NOT_THE_LEAST = (
-    "Some numbers are below what a thread without a number puts into s: it must change no "
+    "Some numbers are below the one that a thread without a number uses: it must change no "
     "maximum, so use -INFINITY."
 )
 ORDER = (
@@ -31,11 +31,13 @@ MUTANTS = (
     mutant(SMALLEST, ("fmaxf", "fminf")),
     mutant(SMALLEST, ("-INFINITY", "INFINITY"), ("fmaxf", "fminf")),
     mutant(
-        "Only every second number is looked at: the last step has half = 1.",
+        "Only every second number is looked at: in the last step two numbers are left, and one "
+        "thread compares them.",
         ("half > 0", "half > 1"),
     ),
     mutant(
-        "Half of the numbers are not looked at: the first step has half = 128.",
+        "Half of the numbers are not looked at: in the first step 128 threads compare two "
+        "numbers each.",
         ("half = 128", "half = 64"),
     ),
     mutant("It is the largest of the first warp.", ("half = 128", "half = 16")),
@@ -54,14 +56,13 @@ MUTANTS = (
         ("P[blockIdx.x] =", "P[0] ="),
     ),
     mutant(
-        "In a step thread t compares s[t] with s[t + half], and only threads below `half` have "
-        "such a partner.",
+        "In a step only half of the remaining threads have a partner: the others must not compare.",
         (STEP, COMPARE),
     ),
     mutant(ORDER, (WAIT, "    }")),
     mutant(ORDER, ("-INFINITY;\n    __syncthreads();", "-INFINITY;")),
     mutant(
-        "__syncthreads() waits for every thread of the block, but only those below `half` reach "
+        "__syncthreads() waits for every thread of the block, but only those that compare reach "
         "it: move it out of their branch.",
         (
             f"{STEP}\n        __syncthreads();",

@@ -47,7 +47,7 @@ def dealt(case: kit.Case) -> np.ndarray:
 EXERCISE = puzzle(
     "deal_cells",
     5,
-    "Shared memory: a block shuffles its cells",
+    "Shared memory: a block deals its cells anew",
     cases=cases,
     small=lambda rng: (
         case(kit.cells(rng, BLOCK * blocks), step) for blocks, step in ((1, 3), (2, 3), (1, 5))
@@ -62,7 +62,7 @@ EXERCISE = puzzle(
             "sectors of N per output",
             kit.per_output("global", "load", "N", "sectors"),
             1 / 8,
-            "Lane t should load cell t, so that 32 lanes share 4 sectors. Shuffle the cells in "
+            "Lane t should load cell t, so that 32 lanes share 4 sectors. Deal the cells in "
             "__shared__ memory, where any order is cheap.",
         ),
         kit.Budget(

@@ -7,8 +7,8 @@ BOTH_READ = "        __syncthreads();    // all have read before one writes\n"
 BOTH_WRITTEN = "        __syncthreads();    // all have written before one reads\n"
 
 ORDER = (
-    "In one step thread t reads s[t - far], and another thread writes it. Read into a variable, "
-    "__syncthreads(), then write, __syncthreads()."
+    "In one step a thread reads a sum to its left, and another thread writes it. Read into a "
+    "variable, __syncthreads(), then write, __syncthreads()."
 )
 
 MUTANTS = (
@@ -32,8 +32,8 @@ MUTANTS = (
     mutant("The last step, 128, is missing.", ("far < 256", "far < 128")),
     mutant("The first step, 1, is missing.", ("far = 1", "far = 2")),
     mutant(
-        "Only the first sum has the first number of its block: thread `far` adds s[0], so test t "
-        ">= far, not t > far.",
+        "Only the first sum has the first number of its block: in the step with 1, thread 1 adds "
+        "the sum of thread 0, in the step with 2 thread 2 does, and so on.",
         ("t >= far", "t > far"),
     ),
     mutant(
@@ -41,7 +41,7 @@ MUTANTS = (
         ("t >= far ? s[t - far]", "t + far < 256 ? s[t + far]"),
     ),
     mutant(
-        "Thread t has t numbers to its left: where t is below far, nothing is added.",
+        "Thread 3 has three numbers to its left: in the step with 4 it adds nothing.",
         (LEFT, "s[t - far]"),
     ),
     mutant(

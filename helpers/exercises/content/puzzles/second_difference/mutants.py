@@ -54,8 +54,8 @@ MUTANTS = (
         "The last output has no cell after it: ask before you load, and put 0 there.",
         (RIGHT, "N[i + 1]"),
     ),
-    mutant(UNFILLED + "tile[0].", (FILL_LEFT, "")),
-    mutant(UNFILLED + "tile[129].", (FILL_RIGHT, "")),
+    mutant(UNFILLED + "the first one of the tile.", (FILL_LEFT, "")),
+    mutant(UNFILLED + "the last one of the tile.", (FILL_RIGHT, "")),
     mutant(SMALL_TILE, ("tile[130]", "tile[128]")),
     mutant(SMALL_TILE, ("tile[130]", "tile[129]")),
     mutant(

@@ -47,11 +47,11 @@ MUTANTS = (
         ("C[r * cols + c]", "C[c * rows + r]"),
     ),
     mutant(
-        "The tile of B is read along its rows. The sum over k goes down a column of B: b[k][x].",
+        "The tile of B is read along its rows. The sum over k goes down a column of B.",
         (PRODUCT, "a[y][k] * b[x][k]"),
     ),
     mutant(
-        "The tile of A is read down its columns. The sum over k goes along a row of A: a[y][k].",
+        "The tile of A is read down its columns. The sum over k goes along a row of A.",
         (PRODUCT, "a[k][y] * b[k][x]"),
     ),
     mutant(

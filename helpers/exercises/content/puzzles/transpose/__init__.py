@@ -51,7 +51,7 @@ EXERCISE = puzzle(
             lambda case, one: sum(one.total("conflicts", "shared", a) for a in ("load", "store")),
             0,
             "The cells of a column of tile[32][32] are 32 words apart: all of them lie in one "
-            "bank. With rows of 33 cells each of them lies in the next bank.",
+            "bank. How long must a row be, so that each of them lies in another bank?",
         ),
     ),
     most_of_a_block=lambda case: case["block"] ** 2,
