@@ -118,9 +118,11 @@ def values_of(finding: Finding, tape: LaunchRecord) -> tuple[str, ...]:
         return ()
     own = _access_at(tape, finding, finding.line, [finding.thread])
     rows = [own] if own is not None else []
-    if own is not None and finding.kind == "race" and finding.other_line is not None:
-        near = tape.threads_of_line(finding.block, finding.other_line, own[1].address)
-        others = [one for one in near if one != finding.thread]
+    if finding.kind == "race" and finding.other_line is not None:
+        others = [finding.other_thread] if finding.other_thread is not None else []
+        if own is not None:
+            near = tape.threads_of_line(finding.block, finding.other_line, own[1].address)
+            others = [one for one in near if one != finding.thread]
         other = _access_at(tape, finding, finding.other_line, others)
         rows += [other] if other is not None else []
     texts = []
