@@ -4,21 +4,21 @@
 // Idea       In x, the channels of a cell are neighbours. For a tap (p, q) of the filter and 64
 //            channels, the cells of TILE_W x TILE_H outputs of IMAGES images are a box of x, S
 //            apart. One instruction copies it to shared memory, with a tensor map of four
-//            dimensions: A's rows, one for each output, swizzled. So every row of A is an output
-//            and no sum is dropped, as it is in conv2d_implicit_wgmma. B's columns are maps; the
-//            host has swizzled the weights, and they come by a plain bulk copy. The rest is
+//            dimensions: A's rows, one for each output, swizzled. So no sum is dropped, unlike in
+//            conv2d_implicit_wgmma. The matrix B has a column for each output map; the host has
+//            swizzled the weights, and they come by a plain bulk copy. The rest is
 //            gemm_overlapped without clusters: a ring of stages, blocks that stay, stores by the
-//            copy engine. But here each consumer computes whole tiles, in turns: while one stores,
-//            the tensor cores work for the other.
+//            copy engine. But here the consumers take whole tiles in turn: while one stores, the
+//            tensor cores work for the other.
 // Arrays     x: half, (B, H, W, C); y: half, (B, out_h, out_w, M); aligned to 16 bytes; must not
-//            alias. y_map, x_map: tensor maps of y and x. filter: B's tiles as halves, times a power
-//            of two; behind them 1 over this power.
+//            alias. y_map, x_map: tensor maps of y and x. filter: B's tiles as halves, times a
+//            power of two; behind them 1 over this power.
 // Launch     block = (288, 1, 1); grid = (blocks, 1, 1): block i takes tiles i, i + gridDim.x, ...
 // Sizes      any B, K, H, W; C and M multiples of 8
 // Memory     shared, dynamic: 34,816 + STAGES * 128 * (128 + MAPS) bytes
 // Constants  of the layer: CHANNELS, OUTPUT_MAPS, HEIGHT, WIDTH, FILTER_WIDTH, FILTER_STRIDE; of a
 //            tile: TILE_W, TILE_H, IMAGES (powers of two, 128 outputs together), MAPS (64 or 128);
-//            STAGES by -D (defaults below). Compile for sm_90a.
+//            STAGES (at least 2) by -D (defaults below). Compile for sm_90a.
 // Reference  helpers.reference.conv2d of the rounded arrays
 
 #ifndef CHANNELS
@@ -123,8 +123,8 @@ __device__ __forceinline__ void produce(
         for (int p = 0; p < K; ++p) {
             for (int q = 0; q < K; ++q) {
                 for (int chunk = 0; chunk < CHUNKS; ++chunk, weights += TILE_B) {
-                    // Nobody waits before the first filling of a stage: the phase before it counts
-                    // as over. Cells beyond x, and channels, come as zeros.
+                    // The first wait for a stage returns at once: the phase before counts as over.
+                    // Cells beyond x, and channels, come as zeros, which the barrier counts, too.
                     wait_for(empty + place.slot, place.parity ^ 1);
                     half* stage = stages + place.slot * STAGE;
                     Barrier* barrier = full + place.slot;
@@ -160,7 +160,7 @@ extern "C" __global__ void __launch_bounds__(CONSUMERS * GROUP + 32, 1) conv2d_c
     if (threadIdx.x == CONSUMERS * GROUP) {   // the producer's first lane
         read_map(x_map);
         for (int stage = 0; stage < STAGES; ++stage) {
-            make_barrier(full + stage, 2);    // who starts both copies, and their bytes
+            make_barrier(full + stage, 2);    // the producer arrives once for each copy
             make_barrier(empty + stage, 1);   // a thread of the consumer that has read it
         }
         for (int group = 0; group < CONSUMERS; ++group) {

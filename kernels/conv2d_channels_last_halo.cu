@@ -3,23 +3,24 @@
 // Computes   y[b,h,w,m] = sum_{c,p,q} x[b,h+p,w+q,c] * filter[m,c,p,q], valid, unflipped
 // Idea       conv2d_channels_last loads the cells of a tile for each tap of the filter, and the
 //            weights for each tile. With few maps, that is many bytes for few products. Here a box
-//            of x comes with its halo, once for all taps. A product reads A's rows by eights. Within
-//            an eight they follow each other; the descriptor says how far apart the eights lie. So
+//            of x comes with its halo, once for all taps. A product reads A's rows by eights. In an
+//            eight they follow each other; the descriptor says how far apart the eights lie. So
 //            eight outputs side by side are an eight, and the next one lies a row of the box
-//            further on. Another tap begins at another row: swizzling goes by the address, and so it
-//            is the same for every tap. A product of 64 rows is a patch of 8 x 8 outputs. All
+//            further on. Another tap begins at another row. Swizzling goes by the address, so it is
+//            the same for every tap. A product of 64 rows is a patch of 8 x 8 outputs. All
 //            weights stay in shared memory. The rest is conv2d_channels_last.
 // Arrays     x: half, (B, H, W, C); y: half, (B, out_h, out_w, M); aligned to 16 bytes; must not
-//            alias. y_map, x_map: tensor maps of y and x. filter: B's tiles as halves, times a power
-//            of two; behind them 1 over this power.
+//            alias. y_map, x_map: tensor maps of y and x. filter: B's tiles as halves, times a
+//            power of two; behind them 1 over this power.
 // Launch     block = (288, 1, 1); grid = (blocks, 1, 1): block i takes tiles i, i + gridDim.x, ...
 // Sizes      any B, K, H, W; C and M multiples of 8, C up to 64, M up to MAPS. All weights must fit
 //            shared memory, beside the stages.
-// Memory     shared, dynamic: 34,816 + 128 * FILTER_WIDTH * FILTER_WIDTH * MAPS + 2 * STAGES * STAGE
-//            bytes
+// Memory     shared, dynamic: 34,816 + 128 * FILTER_WIDTH * FILTER_WIDTH * MAPS
+//            + 2 * STAGES * STAGE bytes
 // Constants  of the layer: CHANNELS, OUTPUT_MAPS, HEIGHT, WIDTH, FILTER_WIDTH; of a tile: PATCHES
-//            (below each other), IMAGES (at most four patches together), MAPS (64 or 128; at most 2
-//            patches with 128); STAGES (at least 2) by -D (defaults below). Compile for sm_90a.
+//            (one below the other), IMAGES (PATCHES * IMAGES <= 4, <= 2 with MAPS = 128), MAPS (64
+//            or 128); STAGES (even: else a stage changes hands between the consumers, and a parity
+//            may mislead) by -D (defaults below). STAGE counts halves. Compile for sm_90a.
 // Reference  helpers.reference.conv2d of the rounded arrays
 
 #ifndef CHANNELS
@@ -110,8 +111,8 @@ __device__ __forceinline__ void produce(const TensorMap* x_map, int tiles, half*
     load_bulk(weights, filter, WEIGHTS * sizeof(half), weighted);
     Place<STAGES> place;
     for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
-        // Nobody waits before the first filling of a stage: the phase before it counts as over.
-        // Cells beyond x, and channels, come as zeros.
+        // The first wait for a stage returns at once: the phase before counts as over. Cells beyond
+        // x, and channels, come as zeros, which the barrier counts like other bytes.
         const Tile tile = tile_of(i);
         wait_for(empty + place.slot, place.parity ^ 1);
         arrive_and_expect(full + place.slot, BOX * sizeof(half));

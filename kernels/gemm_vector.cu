@@ -4,9 +4,9 @@
 // Idea       gemm_patch reads 16 staged cells one by one for 64 multiply-adds. If the cells that a
 //            thread needs lie side by side, one instruction reads four. The tile of A is therefore
 //            stored by columns, and the thread's patch is four quarters of 4 x 4 outputs, half a
-//            tile apart: the lanes of a warp then still read neighbouring 16 bytes, and store them.
-// Arrays     A: float32, (rows, inner). X: float32, (inner, cols). Y: float32, (rows, cols), aligned
-//            to 16 bytes where cols is a multiple of 4. No two may alias.
+//            tile apart: the lanes of a warp still read neighbouring 16 bytes, and store them.
+// Arrays     A: float32, (rows, inner). X: float32, (inner, cols). Y: float32, (rows, cols),
+//            aligned to 16 bytes where cols is a multiple of 4. No two may alias.
 // Launch     block = (256, 1, 1); grid = (ceil(cols / 128), ceil(rows / 128), 1)
 // Sizes      any rows, cols, inner >= 1; each matrix < 2^31 cells
 // Memory     shared: DEPTH * (2 * 128 + 4) * 4 bytes, static

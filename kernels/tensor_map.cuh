@@ -73,8 +73,8 @@ __device__ __forceinline__ void store_tile(
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-// The same with maps of four dimensions: boxes of images, rows, columns and 64 channels, as the maps
-// say. A box begins at these coordinates.
+// Like load_tile and store_tile, by maps of four dimensions: boxes of images, rows, columns and 64
+// channels, of the size that the map says. A box begins at these coordinates.
 __device__ __forceinline__ void load_box(
     half* to, const TensorMap* map, int image, int row, int column, int channel, Barrier* barrier)
 {
@@ -110,8 +110,9 @@ __device__ __forceinline__ void wait_until_read()
 }
 
 // Writes a warp's 16 x 64 outputs to a swizzled tile. Lane 4 g + q holds, for every eight columns,
-// two neighbouring ones of row g and two of row g + 8: the squares of 8 x 8 that stmatrix stores. It
-// stores four: two pieces of 16 rows, of which each lane names one. scale: of all sums.
+// two neighbouring ones of row g and two of row g + 8: squares of 8 x 8, as stmatrix stores them,
+// the reverse of ldmatrix. One stmatrix stores four squares: 16 rows of two pieces, at 32
+// addresses, one from each lane. scale: a factor for all sums.
 __device__ __forceinline__ void write_outputs(half* tile, const float* sum, float scale, int lane)
 {
     constexpr int ROW = 64;    // halves

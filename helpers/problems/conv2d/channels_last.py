@@ -58,7 +58,7 @@ class HaloSizes(NamedTuple):
     """The sizes of a `ChannelsLastHalo`.
 
     images, patches: of a tile; the patches, of 8 x 8 outputs, lie below each other. maps: of a
-    block, 64 or 128. stages: tiles of cells in shared memory.
+    block, 64 or 128. stages: tiles of cells in shared memory, an even number.
     """
 
     images: int
@@ -276,12 +276,15 @@ class ChannelsLastHalo(TensorMapLayer):
 
     def choices(self, shape: ConvShape) -> Iterator[HaloSizes]:
         for images, patches, maps in itertools.product(range(1, 5), range(1, 5), (64, 128)):
-            for stages in range(2, 9):
+            for stages in range(2, 9, 2):
                 yield HaloSizes(images, patches, maps, stages)
 
     def misfit(self, shape: ConvShape, sizes: HaloSizes) -> str:
-        if sizes.maps < shape.M or sizes.stages < 2:
-            return f"{sizes}: take all {shape.M} maps of the layer, and at least two stages"
+        if sizes.maps < shape.M or sizes.stages % 2 or sizes.stages < 2:
+            return (
+                f"{sizes}: take all {shape.M} maps of the layer, and 2, 4, 6 or 8 stages (half of "
+                "them are each consumer's)"
+            )
         return super().misfit(shape, sizes)
 
     def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
