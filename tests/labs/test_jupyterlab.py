@@ -66,6 +66,15 @@ def notebook(tmp_path):
     return file
 
 
+def test_notebook_7_shows_rendered_markdown_in_the_middle():
+    """Its own place for it is a side panel, which is closed: the start page would be blank."""
+    file = ROOT / "helpers/jupyterlab/etc/labconfig/default_setting_overrides.json"
+    settings = json.loads(file.read_text(encoding="utf-8"))
+    layout = settings["@jupyter-notebook/application-extension:shell"]["layout"]
+    viewers = settings["@jupyterlab/docmanager-extension:plugin"]["defaultViewers"]
+    assert layout[viewers["markdown"]]["area"] == "main"
+
+
 def test_a_saved_lab_keeps_its_metadata(tmp_path, notebook):
     assert saved(tmp_path, notebook, opened()) == {**WRITTEN, "title": "mine"}
 

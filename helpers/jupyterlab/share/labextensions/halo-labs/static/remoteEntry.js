@@ -41,6 +41,7 @@
     .jp-MarkdownViewer .jp-RenderedMarkdown > * { max-width: 46em; }
     .jp-MarkdownViewer .jp-RenderedMarkdown > table { margin-left: 0; display: block; overflow-x: auto;
       width: fit-content; max-width: min(100%, 46em); }
+    .jp-MarkdownViewer { background: var(--jp-layout-color0); } /* Notebook 7's page is grey */
     /* A heading that is a link, as on the start page, is a button. */
     .jp-MarkdownViewer h2 > a:first-of-type:not(.jp-InternalAnchorLink) { display: inline-block;
       padding: 0.6em 1.2em; border-radius: 6px; background: #1a5fb4; color: #ffffff;
@@ -116,7 +117,11 @@
         event.preventDefault();
         event.stopPropagation();
         const path = decodeURIComponent(address.slice(files.length));
-        app.commands.execute('filebrowser:open-path', { path });
+        if (document.getElementById('filebrowser')) {
+          app.commands.execute('filebrowser:open-path', { path });
+        } else { // a page of Jupyter Notebook
+          window.open(new URL(`../tree/${path}`, files));
+        }
       }
     };
     document.addEventListener('click', open, true);
