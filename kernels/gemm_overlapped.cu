@@ -96,11 +96,11 @@ __launch_bounds__(CONSUMERS * GROUP + 32, 1) gemm_overlapped(
         read_map(x_map);
         for (int stage = 0; stage < STAGES; ++stage) {
             make_barrier(full + stage, 1);   // the producer, and the bytes of both tiles
-            make_barrier(empty + stage, CLUSTER * CONSUMERS);   // a thread of each consumer
+            make_barrier(empty + stage, CLUSTER * CONSUMERS);   // of each block, of each consumer
         }
         publish_barriers();
     }
-    wait_for_cluster();   // the barriers of both blocks are there
+    wait_for_cluster();   // the barriers of all blocks of the cluster are there
 
     // Producer and consumers walk over the same tiles, and the ring goes on from tile to tile.
     Place<STAGES> place;
@@ -185,5 +185,5 @@ __launch_bounds__(CONSUMERS * GROUP + 32, 1) gemm_overlapped(
         }
     }
     if (lane == 0) wait_until_read<0>();   // shared memory goes with the block
-    wait_for_cluster();   // a block must not end before the other's last copies and arrivals
+    wait_for_cluster();   // no block may end while another still copies to it or arrives at it
 }

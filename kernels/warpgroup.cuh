@@ -22,7 +22,7 @@ constexpr int GROUP = 128;   // threads of a warpgroup
 // An mbarrier lies in shared memory. A phase of it ends when as many threads have arrived, and as
 // many bytes have come, as it waits for; then the next one begins. A thread waits for the end of
 // the phase with the parity 0, 1, 0, ... A new barrier is in a phase of parity 0, and the phase
-// before it, of parity 1, counts as over: nobody waits for that.
+// before it, of parity 1, counts as over: a wait for parity 1 returns at once.
 
 typedef unsigned long long Barrier;
 
@@ -71,8 +71,8 @@ struct Place {
     }
 };
 
-// Bulk loads, from global to shared memory: one thread starts the copy of many bytes, and the
-// barrier counts those that have come.
+// Bulk loads, from global to shared memory. One thread arrives at the barrier, says how many bytes
+// its phase waits for, and starts their copy: one arrival for each call.
 __device__ __forceinline__ void load_bulk(void* to, const void* from, int bytes, Barrier* barrier)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;"
