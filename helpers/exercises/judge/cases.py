@@ -41,8 +41,8 @@ class Step:
 class Case:
     """One input. title: as messages name it ("n = 257"); arrays: all, outputs as they are before
     the launch; outputs: names; steps: the launches, one after another; kinds: what this case is one
-    of, such as {"size": 257, "filter": "drawn"}, which a verdict counts; facts: more for the
-    reference and the budgets; budgeted: whether the budgets hold for it; within: the text of a
+    of, such as {"size": 257, "filter": "a random filter"}, which a verdict counts; facts: more for
+    the reference and the budgets; budgeted: whether the budgets hold for it; within: the text of a
     kernel that calls the answer's, by the name KERNEL, and is launched in its place; "" for none;
     options: -D in place of those of the cell, where sizes are constants of the source;
     architecture: an answer is compiled for it, too, to count the operations of that PTX, "" for
