@@ -65,7 +65,7 @@ __device__ __forceinline__ void put(float* window, float4 vector)
     window[3] = vector.w;
 }
 
-// Adds the four taps of group g to all neighbours, and moves the window on by four cells. All of its
+// Adds the four taps of group g to all neighbours, and moves the window on by four cells. All its
 // loops are unrolled: every index of `sum` and `window` is a constant, so that both are registers.
 // WHOLE: all four taps belong to the filter. The first and the last group may have others.
 template <bool WHOLE>

@@ -7,7 +7,7 @@
 // Arrays     A: float32, (rows, inner). X: float32, (inner, cols). Y: float32, (rows, cols). No two
 //            may alias.
 // Launch     block = (32, 8, 1); grid = (ceil(cols / 32), ceil(rows / 8), 1)
-// Sizes      any rows, cols, inner >= 1; each matrix < 2^31 cells
+// Sizes      any cols, inner >= 1; rows <= 65,535 * 8; each matrix < 2^31 cells
 // Memory     none beside the matrices
 // Constants  none
 // Reference  numpy: A @ X

@@ -2,8 +2,8 @@
 //
 // Computes   Y[r, s] = sum_i A[r, i] * X[i, s], summed in float32
 // Idea       Two blocks below each other need the same tile of X. Here they are a cluster: each
-//            copies half of that tile, and every copy goes to both (multicast). L2 gives 32 KB for a
-//            block's step in place of 48. A stage may be filled again when the consumers of both
+//            copies half of that tile, and every copy goes to both (multicast). L2 gives 32 KB per
+//            block and step in place of 48. A stage may be filled again when the consumers of both
 //            blocks are done with it, so each consumer arrives at the barriers of both. A's tile,
 //            the ring and the products are those of gemm_tma.
 // Arrays     A: half, (rows, inner). X: half, (inner, cols). Y: half, (rows, cols). No two may
@@ -11,7 +11,7 @@
 //            64 and 64 x 64, swizzled by rows of 128 bytes.
 // Launch     block = (288, 1, 1); grid = (ceil(cols / 256), 2 * ceil(rows / 256), 1); clusters
 //            of 1 x 2 blocks
-// Sizes      any rows >= 1; cols and inner multiples of 8; each matrix < 2^31 cells
+// Sizes      rows <= 65,535 * 128; cols and inner multiples of 8; each matrix < 2^31 cells
 // Memory     shared, dynamic: 2048 + 4 * 49,152 bytes
 // Constants  none. Compile for sm_90a.
 // Reference  numpy: A @ X in float32, rounded
@@ -98,7 +98,7 @@ __launch_bounds__(CONSUMERS * GROUP + 32, 1) gemm_cluster(
             start_product(sum, a + i / PIECE, x + i * ROW / PIECE, 1);
         }
         end_products();
-        wait_for_products<1>();   // those of the step before are made: its stage may be filled again
+        wait_for_products<1>();   // the last step's are made: its stage may be filled again
         if (step > 0 && threadIdx.x % GROUP < CLUSTER) {
             arrive_at(empty + before, threadIdx.x % GROUP);
         }

@@ -8,7 +8,7 @@
 //            may alias.
 // Launch     block = (TILE * TILE / PATCH, 1, 1);
 //            grid = (ceil(cols / TILE), ceil(rows / TILE), 1)
-// Sizes      any rows, cols, inner >= 1; each matrix < 2^31 cells
+// Sizes      any cols, inner >= 1; rows <= 65,535 * TILE; each matrix < 2^31 cells
 // Memory     shared: 2 * TILE * DEPTH * 4 bytes, static
 // Constants  TILE (rows and columns of a block's outputs), DEPTH (of a step along `inner`), PATCH
 //            (outputs of a thread) by -D (defaults below); TILE is a multiple of PATCH and of

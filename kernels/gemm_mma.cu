@@ -1,18 +1,18 @@
 // gemm_mma.cu -- product of matrices of halves on tensor cores, a warp's products by mma
 //
 // Computes   Y[r, s] = sum_i A[r, i] * X[i, s], summed in float32
-// Idea       The pipeline of gemm_pipelined feeds tensor cores: cp.async copies the tiles of the next
+// Idea       The pipeline of gemm_pipelined feeds tensor cores: cp.async copies tiles of the next
 //            steps, ldmatrix takes fragments from shared memory to registers (lab 301), and mma
 //            multiplies them. A warp computes 64 x 64 outputs, 4 x 8 fragments of sums: eight
-//            ldmatrix for 32 mma. The tiles are swizzled: the 16-byte pieces of a row lie in another
-//            order in each of eight rows, so that ldmatrix meets each bank once.
+//            ldmatrix for 32 mma. The tiles are swizzled: the 16-byte pieces of a row lie in a
+//            different order in each of eight rows, so that ldmatrix meets each bank once.
 // Arrays     A: half, (rows, inner). X: half, (inner, cols). Y: half, (rows, cols). No two may
 //            alias; aligned to 16 bytes.
 // Launch     block = (256, 1, 1); grid = (ceil(cols / 256), ceil(rows / 128), 1)
-// Sizes      any rows >= 1; cols and inner multiples of 8; each matrix < 2^31 cells
+// Sizes      rows <= 65,535 * 128; cols and inner multiples of 8; each matrix < 2^31 cells
 // Memory     shared, dynamic: STAGES * 49,152 bytes
 // Constants  STAGES (steps in shared memory, at least 2) by -D (default below). Compute capability
-//            8.0 and later.
+//            8.0 and later; STAGES = 2 where a block may not have 147,456 bytes (8.6, 8.9).
 // Reference  numpy: A @ X in float32, rounded
 
 #ifndef STAGES
@@ -39,9 +39,9 @@ __device__ __forceinline__ int place_of(int row, int piece)
 }
 
 // Starts this thread's share of a step's copies. A's tile is [row][64 steps]. X's tile is cut into
-// four blocks of 64 columns, one for each warp of a row of warps, each [step][64 columns]. a, x: the
-// first cells of both tiles. high, deep, wide: how many rows, steps and columns from there on lie in
-// the matrices; what lies beyond is filled with zeros, which add nothing.
+// four blocks of 64 columns, one for each warp of a row of warps, each [step][64 columns]. a, x:
+// the first cells of both tiles. high, deep, wide: how many rows, steps and columns from there on
+// lie in the matrices; what lies beyond is filled with zeros, which add nothing.
 __device__ __forceinline__ void start_copies(
     half* stage, const half* a, const half* x, int cols, int inner, int high, int deep, int wide)
 {
@@ -140,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm_mma(
         }
     }
 
-    // Store. Lane 4 g + q holds two neighbouring outputs of row g of each fragment, and of row g + 8.
+    // Store. Lane 4 g + q holds two neighbouring outputs of row g of each fragment, and of g + 8.
     #pragma unroll
     for (int r = 0; r < 4; ++r) {
         const int row = top + high + r * 16 + lane / 4;
@@ -148,7 +148,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm_mma(
         for (int s = 0; s < 8; ++s) {
             const int col = left + block * 64 + s * 8 + lane % 4 * 2;
             if (col < cols && row < rows) {
-                store_outputs(Y + (size_t)row * cols + col, make_float2(sum[r][s][0], sum[r][s][1]));
+                store_outputs(Y + (size_t)row * cols + col,
+                              make_float2(sum[r][s][0], sum[r][s][1]));
             }
             if (col < cols && row + 8 < rows) {
                 store_outputs(Y + (size_t)(row + 8) * cols + col,

@@ -11,10 +11,10 @@
 //            of HIGH x 64, 64 / CLUSTER x 64 and 16 x 64, swizzled by rows of 128 bytes.
 // Launch     block = (288, 1, 1); grid = (blocks, 1, 1), a multiple of CLUSTER: as many as
 //            multiprocessors, or fewer; clusters of CLUSTER blocks
-// Sizes      any rows >= 1; cols and inner multiples of 8; each matrix < 2^31 cells
+// Sizes      rows >= 1; cols and inner multiples of 8; each matrix < 2^31 cells
 // Memory     shared, dynamic: 34,816 + STAGES * 128 * (HIGH + WIDE) bytes
 // Constants  HIGH and WIDE (rows and columns of a tile: 128 and 64, 128, 192 or 256; 256 and 64 or
-//            128), STAGES (steps in shared memory), CLUSTER (blocks that share X's tiles: 1, 2 or
+//            128), STAGES (in shared memory, >= 2), CLUSTER (blocks that share X's tiles: 1, 2 or
 //            4), BAND (rows of a band / HIGH / CLUSTER) by -D (defaults below). Compile for sm_90a.
 // Reference  numpy: A @ X in float32, rounded
 

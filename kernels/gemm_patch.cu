@@ -7,7 +7,7 @@
 // Arrays     A: float32, (rows, inner). X: float32, (inner, cols). Y: float32, (rows, cols). No two
 //            may alias.
 // Launch     block = ((TILE / PATCH)^2, 1, 1); grid = (ceil(cols / TILE), ceil(rows / TILE), 1)
-// Sizes      any rows, cols, inner >= 1; each matrix < 2^31 cells
+// Sizes      any cols, inner >= 1; rows <= 65,535 * TILE; each matrix < 2^31 cells
 // Memory     shared: 2 * TILE * DEPTH * 4 bytes, static
 // Constants  TILE (rows and columns of a block's outputs), DEPTH (of a step along `inner`), PATCH
 //            (rows and columns of a thread's outputs) by -D (defaults below); TILE is a multiple of

@@ -9,8 +9,8 @@
 // Arrays     A: float32, (rows, inner). X: float32, (inner, cols). Y: float32, (rows, cols). No two
 //            may alias.
 // Launch     block = (256, 1, 1); grid = (ceil(cols / 128), ceil(rows / (16 * PATCH)), 1)
-// Sizes      any rows, cols, inner >= 1; each matrix < 2^31 cells. COPY = 4 only where inner and
-//            cols are multiples of 4, and A and X are aligned to 16 bytes.
+// Sizes      any cols, inner >= 1; rows <= 65,535 * 16 * PATCH; each matrix < 2^31 cells. COPY = 4
+//            only where inner and cols are multiples of 4, and A, X and Y are aligned to 16 bytes.
 // Memory     shared, dynamic: STAGES * (16 * PATCH * (DEPTH + 4) + DEPTH * 128) * 4 bytes
 // Constants  COPY (cells of one copy, 1 or 4), PATCH (rows of a thread's outputs: 8 leaves room for
 //            two blocks on a multiprocessor, 16 for one), DEPTH (of a step along `inner`: 8, 16 or

@@ -10,8 +10,8 @@
 //            y (B, M, out_h*out_w).
 // Launch     block = (TILE_WIDTH, TILE_WIDTH, 1);
 //            grid = (ceil(cols / TILE_WIDTH), ceil(rows / TILE_WIDTH), B)
-// Sizes      any rows, cols, inner >= 1; B <= 65,535; one matrix < 2^31 cells, all of them together
-//            may be more.
+// Sizes      any cols, inner >= 1; rows <= 65,535 * TILE_WIDTH; B <= 65,535; one matrix < 2^31
+//            cells, all of them together may be more.
 // Memory     shared: 2 * TILE_WIDTH^2 * 4 bytes, static.
 // Constants  TILE_WIDTH by -D, 1 to 32 (default below).
 // Reference  helpers.reference.conv2d, after im2col_basic

@@ -1,7 +1,7 @@
 // gemm_tma.cu -- gemm_wgmma, its tiles copied by one thread with tensor maps
 //
 // Computes   Y[r, s] = sum_i A[r, i] * X[i, s], summed in float32
-// Idea       In gemm_wgmma a whole warpgroup computes addresses, asks whether they lie in the matrix
+// Idea       In gemm_wgmma a whole warpgroup computes addresses, asks if they lie in the matrix,
 //            and starts a copy for every 16 bytes. A tensor map tells all of that to the
 //            multiprocessor's copy engine (tensor_map.cuh), which is called TMA, tensor memory
 //            accelerator. One thread of one warp starts five copies in a step: A's tile and four
@@ -11,7 +11,7 @@
 //            alias; aligned to 16 bytes. a_map, x_map: tensor maps of A and X, with tiles of 128 x
 //            64 and 64 x 64, swizzled by rows of 128 bytes.
 // Launch     block = (288, 1, 1); grid = (ceil(cols / 256), ceil(rows / 128), 1)
-// Sizes      any rows >= 1; cols and inner multiples of 8; each matrix < 2^31 cells
+// Sizes      rows <= 65,535 * 128; cols and inner multiples of 8; each matrix < 2^31 cells
 // Memory     shared, dynamic: 2048 + 4 * 49,152 bytes
 // Constants  none. Compile for sm_90a.
 // Reference  numpy: A @ X in float32, rounded
@@ -92,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(CONSUMERS * GROUP + 32, 1) gemm_tma
             start_product(sum, a + i / PIECE, x + i * ROW / PIECE, 1);
         }
         end_products();
-        wait_for_products<1>();   // those of the step before are made: its stage may be filled again
+        wait_for_products<1>();   // the last step's are made: its stage may be filled again
         if (step > 0 && threadIdx.x % GROUP == 0) arrive(empty + before);
         before = place.slot;
         place.advance();

@@ -8,7 +8,7 @@
 // Arrays     A: float32, (rows, inner). X: float32, (inner, cols). Y: float32, (rows, cols),
 //            aligned to 16 bytes where cols is a multiple of 4. No two may alias.
 // Launch     block = (256, 1, 1); grid = (ceil(cols / 128), ceil(rows / 128), 1)
-// Sizes      any rows, cols, inner >= 1; each matrix < 2^31 cells
+// Sizes      any cols, inner >= 1; rows <= 65,535 * 128; each matrix < 2^31 cells
 // Memory     shared: DEPTH * (2 * 128 + 4) * 4 bytes, static
 // Constants  DEPTH (of a step along `inner`, a multiple of 8) by -D (default below)
 // Reference  numpy: A @ X

@@ -1,23 +1,23 @@
 // gemm_warp.cu -- product of matrices, a warp's tile, and fragments in two sets of registers
 //
 // Computes   Y[r, s] = sum_i A[r, i] * X[i, s]
-// Idea       gemm_pipelined reads four steps of a row of A at once. That takes 64 registers, so that
+// Idea       gemm_pipelined reads four steps of a row of A at once. That takes 64 registers, so
 //            nothing can be read ahead: at every fourth step the products wait for shared memory.
 //            Here A's tile is turned on its way to shared memory (copies of 4 bytes), and a thread
-//            reads one step of its patch: 16 cells of A and 8 of X. It keeps two such sets, and reads
+//            reads one step of its patch: 16 cells of A, 8 of X. It keeps two such sets, and reads
 //            one while it multiplies with the other. A warp's lanes share 4 x 8 patches, a block's
 //            warps share its tile; the host chooses the sizes by those of the matrices.
 // Arrays     A: float32, (rows, inner). X: float32, (inner, cols). Y: float32, (rows, cols). No two
 //            may alias.
 // Launch     block = (32 * WARPS_HIGH * WARPS_WIDE, 1, 1); grid = (ceil(cols / WIDE), ceil(rows /
 //            HIGH), 1) with HIGH = 4 * PATCH_HIGH * WARPS_HIGH, WIDE = 8 * PATCH_WIDE * WARPS_WIDE
-// Sizes      any rows, cols, inner >= 1; each matrix < 2^31 cells. COPY = 4 only where cols is a
-//            multiple of 4, and X is aligned to 16 bytes.
+// Sizes      any cols, inner >= 1; rows <= 65,535 * HIGH; each matrix < 2^31 cells. COPY = 4 only
+//            where cols is a multiple of 4, and X and Y are aligned to 16 bytes.
 // Memory     shared, dynamic: STAGES * DEPTH * (HIGH + 4 + WIDE) * 4 bytes
 // Constants  COPY (cells of X in one copy, 1 or 4), PATCH_HIGH, PATCH_WIDE (rows and columns of a
-//            thread's outputs, multiples of 4), WARPS_HIGH, WARPS_WIDE (of a block), DEPTH (of a
-//            step along `inner`, a multiple of 8), STAGES (steps in shared memory, at least 2),
-//            BLOCKS (on a multiprocessor), SNAKE_DOWN (order of a patch's products) by -D
+//            thread's outputs, multiples of 4), WARPS_HIGH, WARPS_WIDE (of a block; PATCH_HIGH is
+//            a multiple of WARPS_WIDE), DEPTH (steps of 8 along `inner`), STAGES (in memory, >= 2),
+//            BLOCKS (on a multiprocessor), SNAKE_DOWN (order of products) by -D
 // Reference  numpy: A @ X
 
 #ifndef COPY
@@ -58,8 +58,8 @@ constexpr int STAGE = TILE_A + DEPTH * WIDE;   // cells of a stage: A's tile, th
 constexpr int EIGHT = 8;   // steps that are copied and computed by one turn of the innermost loop
 
 // Starts this thread's share of the copy of EIGHT steps of A's tile: [step][row], of cells that lie
-// [row][step] in memory. Eight lanes copy neighbouring steps: 32 bytes, a sector. last: the last row
-// of the tile that lies in the matrix; it is copied again in the place of rows beyond, whose sums
+// [row][step] in memory. Eight lanes copy neighbouring steps: 32 bytes, a sector. last: the tile's
+// last row that lies in the matrix; it is copied again in the place of rows beyond, whose sums
 // nobody stores. deep: the steps from `from` on that lie in the matrix; cells beyond become zeros,
 // which add nothing. WHOLE: all eight do, so that nobody needs to ask.
 template <bool WHOLE>
@@ -111,7 +111,7 @@ struct Cells {
     }
 };
 
-// sum += a x, the patch, in a snake: a product has a cell of A or of X from the one before it, which
+// sum += a x, the patch, in a snake: a product has a cell of A or X from the one before it, which
 // then need not be read from the registers again.
 __device__ __forceinline__ void multiply(float (&sum)[PATCH_HIGH][PATCH_WIDE], const Cells& now)
 {
@@ -184,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm_warp(
             #pragma unroll
             for (int i = 0; i < EIGHT; ++i) {
                 // Read ahead. Before the first cells of the next tiles, wait until these are there;
-                // then all have read this step's last cells, too: the next copies may have its stage.
+                // then all have read this step's last cells: the next copies may take its stage.
                 if (i + 1 == EIGHT && first + EIGHT == DEPTH) {
                     commit_copies();
                     wait_for_copies<STAGES - 2>();

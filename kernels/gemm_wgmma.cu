@@ -11,7 +11,7 @@
 // Arrays     A: half, (rows, inner). X: half, (inner, cols). Y: half, (rows, cols). No two may
 //            alias; aligned to 16 bytes.
 // Launch     block = (384, 1, 1); grid = (ceil(cols / 256), ceil(rows / 128), 1)
-// Sizes      any rows >= 1; cols and inner multiples of 8; each matrix < 2^31 cells
+// Sizes      rows <= 65,535 * 128; cols and inner multiples of 8; each matrix < 2^31 cells
 // Memory     shared, dynamic: 2048 + 4 * 49,152 bytes
 // Constants  none. Compile for sm_90a.
 // Reference  numpy: A @ X in float32, rounded

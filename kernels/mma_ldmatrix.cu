@@ -19,8 +19,8 @@ typedef uint4 Eight;
 
 extern "C" __global__ void mma_ldmatrix(float* D, const half* A, const half* B)
 {
-    // A row of A has two times eight halves. Rows k and k + 4 of a square share banks: ldmatrix reads
-    // A in 8 wavefronts. With a spare Eight in each row, [16][3], it would take 4.
+    // A row of A has two times eight halves. Rows k and k + 4 of a square share banks: ldmatrix
+    // reads A in 8 wavefronts. With a spare Eight in each row, [16][3], it would take 4.
     __shared__ Eight a_rows[16][2];
     __shared__ Eight b_rows[16];
     const int lane = threadIdx.x;

@@ -1,8 +1,8 @@
 // plain_products.cuh -- products of warpgroups in plain code, in place of those of warpgroup.cuh
 //
 // Each lane reads the rows and columns of its own sums from shared memory, where the descriptors
-// say, and multiplies them with its own units. Slow, and for every GPU and the simulator, which does
-// not run wgmma. Nothing is made in the background, so that a missing wait is no fault here.
+// say, and multiplies them with its own units. Slow, and for every GPU and the simulator, which
+// does not run wgmma. Nothing is made in the background, so that a missing wait is no fault here.
 #pragma once
 #include <cuda_fp16.h>
 

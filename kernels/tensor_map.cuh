@@ -176,8 +176,8 @@ __device__ __forceinline__ Descriptor tile_descriptor(const half* tile)
     return descriptor(address, DEPTH * 128 / 16, 8 * 128 / 16) | 1ull << 62;
 }
 
-// Defines start_product for 64 x COLUMNS sums, COLUMNS / 2 of a thread, with B's rows in memory (see
-// DEFINE_START_PRODUCT). A, B, KEEP: the numbers of the operands behind the sums.
+// Defines start_product for 64 x COLUMNS sums, COLUMNS / 2 of a thread, with B's rows in memory
+// (see DEFINE_START_PRODUCT). A, B, KEEP: the numbers of the operands behind the sums.
 #define DEFINE_PRODUCT_OF_ROWS(COLUMNS, A, B, KEEP, ...)                                           \
     __device__ __forceinline__ void start_product(                                                 \
         float (&sum)[COLUMNS / 2], Descriptor a, Descriptor b, int keep)                           \
