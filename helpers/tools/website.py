@@ -49,6 +49,8 @@ GUIDES = (
     "data/README.md",
     "helpers/course/README.md",
     "CONTRIBUTING.md",
+    "helpers/exercises/README.md",
+    "evidence/README.md",
     "CHANGELOG.md",
 )
 

@@ -35,6 +35,10 @@ from tests.processes import python, run
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS, NOTEBOOKS = labs.notebooks(), labs.every()
+FOR_CONTRIBUTORS = (
+    "CONTRIBUTING.md", "helpers/exercises/README.md", "helpers/simulator/README.md",
+    "evidence/README.md",
+)  # fmt: skip
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
@@ -250,8 +254,8 @@ def test_a_module_that_imports_from_a_later_shelf_is_found():
 
 
 def test_shelves_of_the_simulator_import_in_the_order_of_the_guide():
-    guide = (ROOT / "CONTRIBUTING.md").read_text()
-    table = guide.partition("## The shelves of the simulator")[2].partition("\n## ")[0]
+    guide = (ROOT / "helpers/simulator/README.md").read_text()
+    table = guide.partition("### The shelves")[2].partition("\n### ")[0]
     shelves = re.findall(r"^\| `(\w+)/` \|", table, re.MULTILINE)
     folder = ROOT / "helpers/simulator"
     assert sorted(shelves) == sorted(path.parent.name for path in folder.glob("*/__init__.py"))
@@ -500,6 +504,8 @@ def test_a_broken_link_is_found():
         "INSTALL.md",
         "OWN_GPU.md",
         "helpers/simulator/README.md",
+        "helpers/exercises/README.md",
+        "evidence/README.md",
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "labs/README.md",
@@ -581,8 +587,9 @@ def test_commands_of_the_readme_exist():
     assert make_targets() - {"help"} == set(re.findall(r"\bmake ([a-z]+)", text)) & make_targets()
 
 
-def test_commands_of_the_contributors_guide_exist():
-    text = (ROOT / "CONTRIBUTING.md").read_text()
+@pytest.mark.parametrize("page", FOR_CONTRIBUTORS)
+def test_commands_for_contributors_exist(page):
+    text = (ROOT / page).read_text()
     assert unknown_commands(text, make_targets()) == []
     assert set(re.findall(r"`make ([a-z]+)", text)) <= make_targets()
     modules = re.findall(r"`python -m ([\w.]+)", text)
@@ -852,8 +859,9 @@ def test_a_file_that_is_not_there_is_found():
     assert missing_files(text) == ["helpers/simulator/nothing.py"]
 
 
-def test_files_that_the_contributors_guide_names_exist():
-    assert missing_files((ROOT / "CONTRIBUTING.md").read_text()) == []
+@pytest.mark.parametrize("page", FOR_CONTRIBUTORS)
+def test_files_that_contributors_are_told_of_exist(page):
+    assert missing_files((ROOT / page).read_text()) == []
 
 
 def test_continuous_integration_runs_the_test_command():
@@ -1052,7 +1060,7 @@ def test_texts_name_labs_that_there_are():
         for path in NOTEBOOKS
     }
     # The changelog tells of labs by the numbers that they had.
-    documents = ("README.md", "START.md", "CONTRIBUTING.md", "data/README.md",
+    documents = ("README.md", "START.md", *FOR_CONTRIBUTORS, "data/README.md",
                  "labs/README.md", "kernels/README.md", "helpers/course/README.md")  # fmt: skip
     texts |= {name: (ROOT / name).read_text() for name in documents}
     texts |= {path.name: path.read_text() for path in (ROOT / "kernels").rglob("*.cu*")}
