@@ -37,7 +37,7 @@ extern "C" void test_run(unsigned k, char* frame, const std::int32_t* slots, uns
     i.more = 6;
     i.flags = flags;
     i.immediate = immediate;
-    operations()[k].run(w, i, lanes);
+    operations()[k].decoded.run(w, i, lanes);
     *carry = w.carry;
 }
 """

@@ -242,7 +242,7 @@ template <Type type> void of_order(const char* from) {
 }
 template <class Word> void choices(const std::vector<const char*>& types) {
     for (const char* type : types) {
-        add_operation({"selp.", type}, select<Word>);
+        add_operation({"selp.", type}, select<Word>, passes<Word>(Passing::SELECT));
         add_operation({"slct.", type, ".s32"}, select_by_sign<Word>);
         add_operation({"slct.", type, ".f32"}, select_by_float<Word>);
     }

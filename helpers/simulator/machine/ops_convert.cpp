@@ -300,7 +300,9 @@ void pack_integers(Lanes& w, const Instruction& i, uint32_t lanes) {
 template <class From, class... To>
 void from_integer(const char* from, const char* const (&names)[8]) {
     int k = 0;
-    (add_operation({"cvt.", names[k++], ".", from}, integers<To, From>), ...);
+    (add_operation({"cvt.", names[k++], ".", from}, integers<To, From>,
+                   passes<To, From>(Passing::CONVERT)),
+     ...);
     add_operation({"cvt.f32.", from}, to_float<float, From>);
     add_operation({"cvt.f64.", from}, to_float<double, From>);
     add_operation({"cvt.f16.", from}, to_short<false, From>);
