@@ -142,7 +142,7 @@ bool is_compared(const Worker& w, std::uint32_t load, std::uint32_t first, std::
         if (w.decoded[j].run == nullptr || i.count == 0) continue;
         bool uses = false;
         for (int k = 1; k < i.count; ++k) uses |= holds(slots.operand(i, k));
-        if (uses && table()[i.operation].name.compare(0, 4, "setp") == 0) return true;
+        if (uses && table()[i.operation].operands[0] == 'p') return true;    // a comparison
         if (uses || i.guard == 0) set(i.operand[0], uses);
     }
     return false;
@@ -453,6 +453,7 @@ std::uint32_t halo_operation_count() { return static_cast<std::uint32_t>(table()
 const char* halo_operation_name(std::uint32_t k) {
     return k < table().size() ? table()[k].name.c_str() : nullptr;
 }
+const char* halo_operation_operands(std::uint32_t k) { return table().at(k).operands; }
 
 // ---- memory ----
 

@@ -613,7 +613,7 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
 }
 
 const bool registered = [] {
-    for (const char* name : {"ld", "ldu"}) add_operation(name, run_load, READS);
+    add_operation("ld", run_load, READS);
     add_operation("st", run_store, WRITES);
     return true;
 }();

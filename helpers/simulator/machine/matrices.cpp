@@ -328,7 +328,8 @@ const bool registered = [] {
     for (const auto& one : sizes)
         for (const char* tail : {".b16", ".shared.b16"}) {
             add_operation({"ldmatrix.m8n8.", one.count, tail}, one.load, READS);
-            add_operation({"ldmatrix.m8n8.", one.count, ".trans", tail}, one.load_transposed, READS);
+            add_operation({"ldmatrix.m8n8.", one.count, ".trans", tail}, one.load_transposed,
+                          READS);
             add_operation({"stmatrix.m8n8.", one.count, tail}, one.store, READS);
             add_operation({"stmatrix.m8n8.", one.count, ".trans", tail}, one.store_transposed,
                           READS);

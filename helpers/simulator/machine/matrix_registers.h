@@ -86,7 +86,7 @@ template <int m, int n, int k> std::string shape() {
     return "m" + std::to_string(m) + "n" + std::to_string(n) + "k" + std::to_string(k);
 }
 inline void add_product(const Name& name, Operation run) {
-    add_operation(name, run, {Passing::PRODUCT});
+    add_operation(name, run, "x", {Passing::PRODUCT});
 }
 // The name of wmma.mma has the layouts of the loads, which do not matter here.
 inline void for_layouts(const char* start, const std::string& rest, Operation run) {

@@ -2,9 +2,9 @@
 // warp
 //
 // A row of the table is all that the machine knows of an operation: its name, the function that
-// runs it, and its marks. Each file adds the rows of its own functions (add_operation), and
-// encode.py asks the library for the names. A name is the instruction's own opcode without what
-// stands in Instruction::flags, ::space or the operands:
+// runs it, the types of its operands, and its marks. Each file adds the rows of its own functions
+// (add_operation), and encode.py asks the library for names and operands. A name is the
+// instruction's own opcode without what stands in Instruction::flags, ::space or the operands:
 //
 //   add.s32   mul.wide.u16   mad.lo.s64   fma.f32 (of fma.rn.ftz.f32)   setp.lt.f32
 //   setp.geu.and.f64   selp.b32   cvt.f32.s64 shl.b32   lop3.b32 (operand 4 is a constant) prmt.b32
@@ -131,6 +131,10 @@ struct Decoded {
 struct NamedOperation {
     std::string name;
     Decoded decoded;
+    // The types of the operands, results first, for the encoder; the last one stands for all that
+    // follow. t, f: the opcode's last and first type; w: t of twice the width; u: u32; p: a
+    // predicate; x: whatever the register is. Empty: its row in ptx/instructions.py has them.
+    const char* operands = "";
 };
 inline std::vector<NamedOperation>& operations() {
     static std::vector<NamedOperation> table;
@@ -149,9 +153,10 @@ struct Name {
 // Each adds a row: an operation that computes; one that accesses memory, and whether it may write
 // to an array; one that the scheduler runs itself.
 __attribute__((noinline)) inline void add_operation(const Name& name, Operation run,
+                                                    const char* operands = "t",
                                                     PassingRule passing = {},
                                                     Control control = COMPUTE) {
-    operations().push_back({name.text, {run, control}});
+    operations().push_back({name.text, {run, control}, operands});
     operations().back().decoded.passing = passing;
 }
 enum Effect : bool { READS = false, WRITES = true };

@@ -82,17 +82,14 @@ void unpack_128(Lanes& w, const Instruction& i, uint32_t lanes) {
 template <class Wide, class Part>
 void add_packing(const char* types, Operation packs = pack<Wide, Part>,
                  Operation unpacks = unpack<Wide, Part>) {
-    add_operation({"pack.", types}, packs, passes<Wide, Part>(Passing::PACK));
-    add_operation({"unpack.", types}, unpacks, passes<Wide, Part>(Passing::UNPACK));
+    add_operation({"pack.", types}, packs, "t", passes<Wide, Part>(Passing::PACK));
+    add_operation({"unpack.", types}, unpacks, "t", passes<Wide, Part>(Passing::UNPACK));
 }
 
 const bool registered = [] {
-    for (const char* type : {"b16", "u16", "s16", "f16", "bf16"})
-        add_operation({"mov.", type}, move<uint16_t>, passes<uint16_t>(Passing::MOVE));
-    for (const char* type : {"b32", "u32", "s32", "f32", "f16x2", "bf16x2"})
-        add_operation({"mov.", type}, move<uint32_t>, passes<uint32_t>(Passing::MOVE));
-    for (const char* type : {"b64", "u64", "s64", "f64"})
-        add_operation({"mov.", type}, move<uint64_t>, passes<uint64_t>(Passing::MOVE));
+    add_operation("mov.b16", move<uint16_t>, "t", passes<uint16_t>(Passing::MOVE));
+    add_operation("mov.b32", move<uint32_t>, "t", passes<uint32_t>(Passing::MOVE));
+    add_operation("mov.b64", move<uint64_t>, "t", passes<uint64_t>(Passing::MOVE));
     add_operation("mov.b128", move_128);
     add_operation("mov.pred", move_predicate);
     add_packing<uint32_t, uint16_t>("b32.b16"), add_packing<uint64_t, uint32_t>("b64.b32");

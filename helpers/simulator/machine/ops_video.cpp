@@ -86,7 +86,7 @@ HALO_NOINLINE void add_parts(const char* name, const char* result, int signs,
     for (int k = 0; k < 4; ++k)
         add_operation({name, parts[k], result, type(signs, OF_A), type(signs, OF_B), comparison,
                        k % 2 ? ".add" : ""},
-                      run[k]);
+                      run[k], "u");
 }
 template <Action action, int signs>
 void of_parts(const char* name, const char* result, const char* comparison = "") {

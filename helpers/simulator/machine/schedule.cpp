@@ -522,8 +522,7 @@ const bool registered = [] {
     add_operation("fence", FENCE), add_operation("activemask", ACTIVE_MASK);
     add_operation("mov.clock", CLOCK), add_operation("mov.local", LOCAL_ADDRESS);
     add_operation("yield", YIELD);
-    for (const char* name : {"nop", "prefetch", "nanosleep", "griddepcontrol", "pmevent", "discard",
-                             "applypriority"})
+    for (const char* name : {"prefetch", "nanosleep", "griddepcontrol", "pmevent"})
         add_operation(name, NOTHING);
     return true;
 }();
