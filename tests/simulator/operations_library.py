@@ -18,7 +18,7 @@ from helpers.simulator.machine.library import MACHINE
 
 LANES, ALL = 32, 0xFFFFFFFF
 
-FTZ, APPROX, SATFINITE, RNA = 1 << 3, 1 << 5, 1 << 8, 1 << 11  # flags of operations.h
+FTZ, SATURATE, APPROX, SATFINITE, RNA = 1 << 3, 1 << 4, 1 << 5, 1 << 8, 1 << 11  # program.h
 
 DRIVER = r"""
 #include "operations.h"
