@@ -133,7 +133,7 @@ def _is_simulated(source: Source, architecture: str) -> bool:
         module = compiler.parsed(ptx)
         for name, function in module.functions.items():
             if function.kernel:
-                Encoding(module, name, library.operation_ids())
+                Encoding(module, name, library.operation_ids(), library.operation_operands())
     except (CompileFailed, ParseError, Unsupported):
         return False
     return True

@@ -18,7 +18,7 @@ from helpers.simulator.machine.library import MACHINE
 
 LANES, ALL = 32, 0xFFFFFFFF
 
-FTZ, APPROX, SATFINITE, RNA = 1 << 3, 1 << 5, 1 << 8, 1 << 11  # flags of operations.h
+FTZ, SATURATE, APPROX, SATFINITE, RNA = 1 << 3, 1 << 4, 1 << 5, 1 << 8, 1 << 11  # program.h
 
 DRIVER = r"""
 #include "operations.h"
@@ -37,7 +37,7 @@ extern "C" void test_run(unsigned k, char* frame, const std::int32_t* slots, uns
     i.more = 6;
     i.flags = flags;
     i.immediate = immediate;
-    operations()[k].run(w, i, lanes);
+    operations()[k].decoded.run(w, i, lanes);
     *carry = w.carry;
 }
 """

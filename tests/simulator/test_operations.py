@@ -2,11 +2,12 @@
 change, and approximations. `test_device_functions` has the results of all the others.
 """
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
-from operations_library import ALL, APPROX, FTZ, RNA, SATFINITE, evaluate, run
+from operations_library import ALL, APPROX, FTZ, RNA, SATFINITE, SATURATE, evaluate, run
 
 
 def test_a_carry_belongs_to_its_lane():
@@ -159,6 +160,27 @@ def test_large_whole_numbers_are_rounded_once():
     found = (got << 16).view(np.float32).astype(float)
     lengths = [v.bit_length() - 8 for v in exact]
     assert found.tolist() == [float(w << n) for w, n in zip(want, lengths, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "want"),
+    [
+        ("vadd.s32.s32.s32", 0, lambda a, b, c: a + b),
+        ("vadd.s32.s32.s32", SATURATE, lambda a, b, c: min(max(a + b, -(2**31)), 2**31 - 1)),
+        ("vsub.u32.s32.s32.add", SATURATE, lambda a, b, c: max(a - b, 0) + c % 2**32),
+        ("vabsdiff.u32.s32.s32.max", 0, lambda a, b, c: max(abs(a - b), c % 2**32)),
+        ("vmax.s32.u32.s32.min", 0, lambda a, b, c: min(max(a % 2**32, b), c)),
+        ("vmin.s32.s32.u32", 0, lambda a, b, c: min(a, b % 2**32)),
+        ("vset.s32.u32.lt.add", 0, lambda a, b, c: (a < b % 2**32) + c),
+    ],
+)
+def test_video_instructions_of_whole_registers_are_exact_before_the_second_operation(
+    name, flags, want
+):
+    edges = [0, 1, -1, 5, -7, 2**31 - 1, -(2**31), 2**30]
+    triples = list(itertools.product(edges, repeat=3))
+    got = evaluate(name, np.uint32, *np.array(triples, np.int32).T, flags=flags)
+    assert got.tolist() == [want(*triple) % 2**32 for triple in triples]
 
 
 def test_the_least_of_three_leaves_out_a_nan():

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.simulator.machine import library
 from helpers.simulator.ptx import Encoding, Module, ParseError, Unsupported
 from helpers.simulator.ptx.control import post_dominators
 from helpers.simulator.ptx.instructions import ROWS
@@ -75,7 +76,7 @@ class Encoded:
     def __init__(self, text, name="k"):
         self.ids = EveryName()
         self.module = Module(text)
-        self.program = Encoding(self.module, name, self.ids).counted()
+        self.program = Encoding(self.module, name, self.ids, library.operation_operands()).counted()
         self.names = list(self.ids)
         kinds = {number: name for name, number in STATIC_KINDS.items()}
         symbols = {
@@ -177,6 +178,11 @@ def typed(name):
         ),
         ("cp.async.cg.shared.global.L2::128B", "cp.async.shared.global", NON_COHERENT),
         ("mbarrier.try_wait.parity.shared::cta.b64", "mbarrier.try_wait.parity.shared.b64", 0),
+        (
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32",
+            "st.async.cluster.mbarrier::complete_tx::bytes.u32",
+            0,
+        ),
         ("bra.uni", "bra", 0),
     ],
 )
@@ -197,7 +203,7 @@ def test_an_opcode_is_a_name_and_flags(opcode, name, flags):
         ("lop3.or.b32", ("b32",) * 5 + ("pred",), True),
         ("vote.sync.all.pred", ("pred", "pred", "u32"), True),
         ("vote.sync.ballot.b32", ("u32", "pred", "u32"), True),
-        ("st.global.v4.f32", ("f32",), False),
+        ("st.global.v4.f32", (), False),
         ("bar.sync", ("",), False),
         ("bar.red.popc.u32", ("",), True),
         ("mbarrier.expect_tx.relaxed.cta.shared::cta.b64", ("",), False),
@@ -206,16 +212,22 @@ def test_an_opcode_is_a_name_and_flags(opcode, name, flags):
         ("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", ("",), True),
     ],
 )
-def test_the_first_row_that_fits_gives_the_operands(opcode, types, result):
+def test_the_row_of_an_opcode_or_of_its_operation_gives_the_operands(opcode, types, result):
     found = describe(opcode)
-    assert (found.types, found.result) == (types, result)
+    letters = found.row.types or library.operation_operands()[found.name]
+    assert (found.types(letters), found.result) == (types, result)
 
 
 def test_every_row_names_a_lowering_and_types():
     """A wrong row fails here, and not in the first kernel that has the instruction."""
     for opcodes, row in ROWS.items():
         assert callable(getattr(Lowering, row.lowering, None)), opcodes
-        assert set(row.types + row.second) <= set("tfwupx"), opcodes
+        assert set(row.types) <= set("tfwupx"), opcodes
+    operands = library.operation_operands()
+    assert set().union(*operands.values()) <= set("tfwupx")
+    roots = {one.partition(".")[0] for opcodes in ROWS for one in opcodes.split()}
+    bare = {name.partition(".")[0] for name, letters in operands.items() if not letters}
+    assert bare - roots == {"yield"}  # of the encoder's own
 
 
 # ---- the reader
@@ -1034,7 +1046,7 @@ def test_what_has_no_operation_is_refused_by_name_and_line():
     )
     module = Module(text)
     with pytest.raises(Unsupported, match=r"tex\.2d\.v4\.f32\.f32.*a\.cu:17"):
-        Encoding(module, "k", {"exit": 0})
+        Encoding(module, "k", {"exit": 0}, {})
     with pytest.raises(Unsupported, match="envreg1"):
         lines("mov.u32 %r1, %envreg1;")
     with pytest.raises(Unsupported, match="cudaLaunchDevice"):

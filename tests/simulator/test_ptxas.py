@@ -34,6 +34,11 @@ add.s32 %r5, %r2, %r6;
 FIRST = HEAD.count("\n") + 1  # the line of a body's first statement
 
 
+def encoded(module):
+    """The kernel `k` of a module."""
+    return Encoding(module, "k", library.operation_ids(), library.operation_operands())
+
+
 def counted(body, machine_code=None):
     """The pieces of each ld and st of `body`, by its lines: [(line, ((shift, bytes), ...))].
 
@@ -46,7 +51,7 @@ def counted(body, machine_code=None):
             FIRST + line: tuple(sass.Access(f"{one[:3]}.X", int(one[3:])) for one in found.split())
             for line, found in machine_code.items()
         }
-    program = Encoding(module, "k", library.operation_ids()).counted(lines)
+    program = encoded(module).counted(lines)
     rows = [
         row
         for row in program.instructions
@@ -169,7 +174,7 @@ def form(atomic, machine_code=""):
         else None
     )
     module = Module(f"{HEAD}{body.strip()}\nret;\n}}\n")
-    program = Encoding(module, "k", library.operation_ids()).counted(lines)
+    program = encoded(module).counted(lines)
     atomics = {
         number for name, number in library.operation_ids().items() if name.startswith("atom.")
     }
@@ -268,7 +273,7 @@ needs_assembler = pytest.mark.skipif(
 @needs_assembler
 def test_a_kernel_is_counted_by_its_machine_code():
     compiled = compiler.compile_source(SOURCE)
-    encoding = Encoding(Module(compiled.ptx), "k", library.operation_ids())
+    encoding = encoded(Module(compiled.ptx))
     as_written, by_code = encoding.counted(), encoding.counted(assembly.accesses(compiled, "k"))
     assert not as_written.by_machine_code.any()
     assert by_code.by_machine_code.sum() == 5

@@ -147,6 +147,7 @@ class Translation:
                 module,
                 mangled,
                 library.operation_ids(),
+                library.operation_operands(),
                 contract=False,
                 leaves_out=True,
                 keeps_registers=True,

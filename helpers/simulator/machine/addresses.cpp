@@ -77,39 +77,19 @@ bool is_there(Worker& w, Warp& warp, const Instruction& i, std::int32_t, std::ui
     return true;
 }
 
-struct Named {
-    const char* name;
-    MachineOperation run;
-};
-const Named conversions[] = {
-    {"cvta.shared", from_shared},
-    {"cvta.to.shared", to_shared},
-    {"cvta.local", from_local},
-    {"cvta.to.local", to_local},
-    {"cvta.param", from_parameter},
-    {"cvta.to.param", to_parameter},
-    {"isspacep.global", is_there<IN_GLOBAL>},
-    {"isspacep.shared", is_there<IN_SHARED>},
-    {"isspacep.local", is_there<IN_LOCAL>},
-    {"isspacep.const", is_there<IN_CONSTANT>},
-    {"isspacep.param", is_there<IN_PARAMETERS>},
-};
+const bool registered = [] {
+    add_operation("cvta.shared", from_shared, READS);
+    add_operation("cvta.to.shared", to_shared, READS);
+    add_operation("cvta.local", from_local, READS);
+    add_operation("cvta.to.local", to_local, READS);
+    add_operation("cvta.param", from_parameter, READS);
+    add_operation("cvta.to.param", to_parameter, READS);
+    add_operation("isspacep.global", is_there<IN_GLOBAL>, READS);
+    add_operation("isspacep.shared", is_there<IN_SHARED>, READS);
+    add_operation("isspacep.local", is_there<IN_LOCAL>, READS);
+    add_operation("isspacep.const", is_there<IN_CONSTANT>, READS);
+    add_operation("isspacep.param", is_there<IN_PARAMETERS>, READS);
+    return true;
+}();
 
 }    // namespace
-
-MachineOperation async_operation(const std::string& name);
-void name_async_operations(std::vector<std::string>& names);
-MachineOperation row_operation(const std::string& name);
-void name_row_operations(std::vector<std::string>& names);
-
-MachineOperation other_operation(const std::string& name) {
-    for (const Named& one : conversions)
-        if (name == one.name) return one.run;
-    if (const MachineOperation found = row_operation(name)) return found;
-    return async_operation(name);
-}
-void name_other_operations(std::vector<std::string>& names) {
-    for (const Named& one : conversions) names.emplace_back(one.name);
-    name_row_operations(names);
-    name_async_operations(names);
-}

@@ -43,7 +43,7 @@ void link_alike_loads(Worker& w) {
         if (is_entry[k]) firsts.clear();
         if (decoded.machine == run_store) continue;
         const bool is_load = decoded.machine == run_load;
-        if (!is_load && decoded.control != COMPUTE) {    // other lanes may run what follows
+        if (!is_load && decoded.run == nullptr) {    // other lanes may run what follows
             firsts.clear();
             continue;
         }

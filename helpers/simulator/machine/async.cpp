@@ -108,21 +108,13 @@ bool report_copy(Worker& w, Warp& warp, int lane, int32_t pc, Access access, uin
     return true;
 }
 
-const NamedMachineOperations& table() {
-    static const NamedMachineOperations all = [] {
-        NamedMachineOperations found = {
-            {"cp.async.shared.global", copy},
-            {"cp.async.commit_group", commit_group},
-            {"cp.async.wait_group", wait_group},
-            {"cp.async.wait_all", wait_all},
-        };
-        add_mbarrier_operations(found);
-        add_bulk_operations(found);
-        add_matrix_operations(found);
-        return found;
-    }();
-    return all;
-}
+const bool registered = [] {
+    add_operation("cp.async.shared.global", copy, READS);
+    add_operation("cp.async.commit_group", commit_group, READS);
+    add_operation("cp.async.wait_group", wait_group, READS);
+    add_operation("cp.async.wait_all", wait_all, READS);
+    return true;
+}();
 
 }    // namespace
 
@@ -184,13 +176,4 @@ bool watch_copies_in_flight(Worker& w, Warp& warp, uint32_t lanes, const uint64_
         }
     }
     return false;
-}
-
-MachineOperation async_operation(const std::string& name) {
-    for (const auto& [known, operation] : table())
-        if (known == name) return operation;
-    return nullptr;
-}
-void name_async_operations(std::vector<std::string>& names) {
-    for (const auto& [known, operation] : table()) names.push_back(known);
 }

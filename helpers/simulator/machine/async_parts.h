@@ -6,12 +6,6 @@
 
 #include "machine.h"
 
-using NamedMachineOperations = std::vector<std::pair<std::string, MachineOperation>>;
-
-void add_mbarrier_operations(NamedMachineOperations&);
-void add_bulk_operations(NamedMachineOperations&);
-void add_matrix_operations(NamedMachineOperations&);
-
 // Addresses of shared memory have 32 bits; an address operand's slot has 64.
 inline std::uint64_t in_window(const Worker& w, std::uint64_t address) {
     return window_of(w) + static_cast<std::uint32_t>(address);

@@ -350,3 +350,9 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
     }
     return true;
 }
+
+const bool registered = [] {
+    for (std::uint8_t k = 0; k < std::size(atomic_names); ++k)
+        add_operation({"atom.", atomic_names[k]}, ATOMIC_UPDATE, k);
+    return true;
+}();

@@ -6,6 +6,8 @@
 
 namespace {
 
+enum Reduction : std::uint8_t { COUNT_OF_TRUE, ALL_TRUE, ANY_TRUE };    // Decoded::detail
+
 struct Waiting {
     Warp* warp;
     Path* path;
@@ -28,11 +30,11 @@ void reduce(const Worker& w, const std::vector<Waiting>& those) {
         const Instruction& i = w.instruction(path.pc);
         const Decoded& decoded = w.decoded[path.pc];
         one.warp->enter(*path.frame);
-        if (decoded.detail == 0) {
+        if (decoded.detail == COUNT_OF_TRUE) {
             auto* to = one.warp->at<std::uint32_t>(i.operand[0]);
             for_lanes(path.waiting, [&](int lane) { to[lane] = count; });
         } else {
-            const bool result = decoded.detail == 1 ? count == threads : count != 0;
+            const bool result = decoded.detail == ALL_TRUE ? count == threads : count != 0;
             std::uint32_t& to = one.warp->predicate(i.operand[0]);
             to = (to & ~path.waiting) | (result ? path.waiting : 0);
         }
@@ -80,6 +82,14 @@ std::uint32_t group_of(const Worker& w, const Path& path) {
 std::uint64_t caller_of(const Path& path) {
     return path.frame != nullptr && path.frame->caller != nullptr ? path.frame->call + 1 : 0;
 }
+
+const bool registered = [] {
+    add_operation("bar.sync", BARRIER_SYNC), add_operation("bar.arrive", BARRIER_ARRIVE);
+    add_operation("bar.red.popc", BARRIER_REDUCE, COUNT_OF_TRUE);
+    add_operation("bar.red.and", BARRIER_REDUCE, ALL_TRUE);
+    add_operation("bar.red.or", BARRIER_REDUCE, ANY_TRUE);
+    return true;
+}();
 
 }    // namespace
 

@@ -1,8 +1,7 @@
-// blocks.cpp -- a block from its start to its end, and how its instructions are decoded
+// blocks.cpp -- a block from its start to its end
 #include <algorithm>
 #include <cstring>
 
-#include "atomics.h"
 #include "paths.h"
 #include "schedule.h"
 #include "stillness.h"
@@ -210,74 +209,4 @@ void run_block(Worker& w, std::uint64_t number) {
         for (const Warp& warp : w.warps) w.traffic.shares.end_warp(warp.number, warp.steps);
         w.traffic.shares.end_block();
     }
-}
-
-std::vector<std::string> machine_names() {
-    std::vector<std::string> names = {
-        "ld",           "ldu",          "st",         "bra",       "brx.idx",        "call",
-        "ret",          "exit",         "trap",       "brkpt",     "bar.sync",       "bar.arrive",
-        "bar.red.popc", "bar.red.and",  "bar.red.or", "fence",     "activemask",     "mov.clock",
-        "mov.local", "yield",    "nop",          "prefetch",   "nanosleep", "griddepcontrol", "pmevent",
-        "discard",      "applypriority"};
-    for (const char* operation : atomic_names) names.push_back(std::string("atom.") + operation);
-    return names;
-}
-
-bool decode_division(const std::string& name, Operation run, Decoded& decoded);    // divisions.cpp
-
-// Whether an operation that accesses memory leaves global memory as it is.
-bool is_known_to_read(const std::string& name) {
-    if (name == "ld" || name == "ldu") return true;
-    for (const char* start : {"ldmatrix", "stmatrix", "wmma.load", "cvta.", "isspacep.", "row.",
-                              "mbarrier.", "cp.async.shared.global", "cp.async.commit_group",
-                              "cp.async.wait_"})
-        if (name.rfind(start, 0) == 0) return true;
-    return false;
-}
-
-Decoded decode(const std::string& name, Operation run) {
-    Decoded decoded;
-    if (run != nullptr && decode_division(name, run, decoded)) return decoded;
-    decoded.run = run;
-    if (run != nullptr) {
-        decoded.passing = passing_rule(name);
-        return decoded;
-    }
-    static const std::pair<const char*, Control> controls[] = {
-        {"bra", BRANCH_TO},
-        {"brx.idx", BRANCH_BY_INDEX},
-        {"call", CALL},
-        {"ret", RETURN},
-        {"exit", EXIT},
-        {"trap", TRAP_HERE},
-        {"brkpt", TRAP_HERE},
-        {"bar.sync", BARRIER_SYNC},
-        {"bar.arrive", BARRIER_ARRIVE},
-        {"fence", FENCE},
-        {"activemask", ACTIVE_MASK},
-        {"mov.clock", CLOCK},
-        {"mov.local", LOCAL_ADDRESS},
-        {"yield", YIELD},
-    };
-    decoded.control = NOTHING;
-    for (const auto& [known, control] : controls)
-        if (name == known) decoded.control = control;
-    if (name == "ld" || name == "ldu") decoded.control = MACHINE, decoded.machine = run_load;
-    if (name == "st") decoded.control = MACHINE, decoded.machine = run_store;
-    if (name.rfind("bar.red.", 0) == 0) {
-        decoded.control = BARRIER_REDUCE;
-        decoded.detail = name == "bar.red.popc" ? 0 : name == "bar.red.and" ? 1 : 2;
-    }
-    if (name.rfind("atom.", 0) == 0)
-        for (std::size_t k = 0; k < std::size(atomic_names); ++k)
-            if (name.substr(5) == atomic_names[k])
-                decoded.control = ATOMIC_UPDATE, decoded.detail = static_cast<std::uint8_t>(k);
-    if (const WarpOperation* operation = warp_operation(name))
-        decoded.control = MEET, decoded.meeting = operation;
-    if (MachineOperation operation = other_operation(name))
-        decoded.control = MACHINE, decoded.machine = operation;
-    decoded.only_looks = name.rfind("row.", 0) == 0;
-    decoded.writes = (decoded.control == MACHINE || decoded.control == ATOMIC_UPDATE) &&
-                     !is_known_to_read(name);
-    return decoded;
 }

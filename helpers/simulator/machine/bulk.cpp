@@ -312,16 +312,32 @@ bool fence_proxy(Worker& w, Warp& warp, const Instruction& i, int32_t, uint32_t 
 }
 bool nothing(Worker&, Warp&, const Instruction&, int32_t, uint32_t) { return true; }
 
-template <int... k>
-void add_reductions(NamedMachineOperations& all, std::integer_sequence<int, k...>) {
+template <int... k> void add_reductions(std::integer_sequence<int, k...>) {
     const MachineOperation out[] = {copy_out<k>...}, in[] = {copy_in<true, k>...};
     const std::string bulk = "cp.reduce.async.bulk.";
     for (int one = 0; one < reduction_count; ++one) {
-        all.emplace_back(bulk + "global.shared.bulk_group." + reductions[one].name, out[one]);
-        all.emplace_back(
-            bulk + "cluster.shared.mbarrier::complete_tx::bytes." + reductions[one].name, in[one]);
+        add_operation(bulk + "global.shared.bulk_group." + reductions[one].name, out[one], WRITES);
+        add_operation(bulk + "cluster.shared.mbarrier::complete_tx::bytes." + reductions[one].name,
+                      in[one], WRITES);
     }
 }
+
+const bool registered = [] {
+    for (const char* space : {"cluster", "shared"}) {
+        add_operation({"cp.async.bulk.", space, ".global.mbarrier::complete_tx::bytes"},
+                      copy_in<false, -1>, WRITES);
+        add_operation({"cp.async.bulk.", space, ".shared.mbarrier::complete_tx::bytes"},
+                      copy_in<true, -1>, WRITES);
+    }
+    add_operation("cp.async.bulk.global.shared.bulk_group", copy_out<-1>, WRITES);
+    add_operation("cp.async.bulk.commit_group", commit_group, WRITES);
+    add_operation("cp.async.bulk.wait_group", wait_group, WRITES);
+    add_operation("cp.async.bulk.wait_group.read", wait_group, WRITES);
+    add_operation("cp.async.bulk.prefetch.L2.global", nothing, WRITES);
+    add_operation("fence.proxy.async", fence_proxy, WRITES);
+    add_reductions(std::make_integer_sequence<int, reduction_count>());
+    return true;
+}();
 
 }    // namespace
 
@@ -351,22 +367,4 @@ void watch_end_of_block(Worker& w) {
                      sizeof finding.text - 1);
         w.findings.add(finding);
     }
-}
-
-void add_bulk_operations(NamedMachineOperations& all) {
-    for (const char* space : {"cluster", "shared"}) {
-        all.emplace_back(
-            std::string("cp.async.bulk.") + space + ".global.mbarrier::complete_tx::bytes",
-            copy_in<false, -1>);
-        all.emplace_back(
-            std::string("cp.async.bulk.") + space + ".shared.mbarrier::complete_tx::bytes",
-            copy_in<true, -1>);
-    }
-    all.emplace_back("cp.async.bulk.global.shared.bulk_group", copy_out<-1>);
-    all.emplace_back("cp.async.bulk.commit_group", commit_group);
-    all.emplace_back("cp.async.bulk.wait_group", wait_group);
-    all.emplace_back("cp.async.bulk.wait_group.read", wait_group);
-    all.emplace_back("cp.async.bulk.prefetch.L2.global", nothing);
-    all.emplace_back("fence.proxy.async", fence_proxy);
-    add_reductions(all, std::make_integer_sequence<int, reduction_count>());
 }

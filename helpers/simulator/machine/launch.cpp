@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "access.h"
+#include "atomics.h"
 #include "schedule.h"
 
 Memory memory;
@@ -19,9 +20,6 @@ std::atomic<bool> stop_requested{false};
 // How many blocks of the launch have ended, and when the last one did (or the launch began).
 std::atomic<std::uint64_t> blocks_done{0};
 std::atomic<std::chrono::steady_clock::time_point> last_end{};
-
-void name_warp_operations(std::vector<std::string>& names);
-void name_other_operations(std::vector<std::string>& names);
 
 Place Worker::place(const Warp& warp, int lane, std::int32_t pc, std::uint32_t access) const {
     Place place;
@@ -103,10 +101,6 @@ std::uint32_t workers_used = 1;    // by the last launch
 const std::vector<NamedOperation>& table() {
     static const std::vector<NamedOperation> sorted = [] {
         std::vector<NamedOperation> all = operations();
-        std::vector<std::string> names = machine_names();
-        name_warp_operations(names);
-        name_other_operations(names);
-        for (const std::string& name : names) all.push_back({name, nullptr});
         std::sort(all.begin(), all.end(),
                   [](const auto& a, const auto& b) { return a.name < b.name; });
         return all;
@@ -145,31 +139,26 @@ bool is_compared(const Worker& w, std::uint32_t load, std::uint32_t first, std::
             for (int k = 0; k < results && 1 + k < i.count; ++k)
                 if (i.guard == 0) set(slots.operand(i, 1 + k), false);
         }
-        if (control != COMPUTE || i.count == 0) continue;
+        if (w.decoded[j].run == nullptr || i.count == 0) continue;
         bool uses = false;
         for (int k = 1; k < i.count; ++k) uses |= holds(slots.operand(i, k));
-        if (uses && table()[i.operation].name.compare(0, 4, "setp") == 0) return true;
+        if (uses && table()[i.operation].operands[0] == 'p') return true;    // a comparison
         if (uses || i.guard == 0) set(i.operand[0], uses);
     }
     return false;
 }
 
 void decode_all(Worker& w) {
-    static const std::vector<Decoded> known = [] {
-        std::vector<Decoded> all;
-        for (const NamedOperation& one : table()) all.push_back(decode(one.name, one.run));
-        return all;
-    }();
     const Program& program = w.launch.program;
     w.decoded.resize(program.instruction_count);
     w.has_fences = w.has_polls = w.has_swaps = w.has_locks = false;
     w.polled.clear();
     for (std::uint32_t k = 0; k < program.instruction_count; ++k) {
-        w.decoded[k] = known[program.instructions[k].operation];
-        w.has_fences |= w.decoded[k].control == FENCE;
-        const std::string& name = table()[program.instructions[k].operation].name;
-        w.has_swaps |= name == "atom.cas";
-        w.has_locks |= name == "atom.cas" || name == "atom.exch";
+        const Decoded& decoded = w.decoded[k] = table()[program.instructions[k].operation].decoded;
+        w.has_fences |= decoded.control == FENCE;
+        if (decoded.control != ATOMIC_UPDATE) continue;
+        w.has_swaps |= decoded.detail == ATOMIC_CAS;
+        w.has_locks |= decoded.detail == ATOMIC_CAS || decoded.detail == ATOMIC_EXCH;
     }
     for (std::uint32_t k = 0; k < program.instruction_count; ++k) {
         const std::int32_t target = program.instructions[k].target;
@@ -464,6 +453,7 @@ std::uint32_t halo_operation_count() { return static_cast<std::uint32_t>(table()
 const char* halo_operation_name(std::uint32_t k) {
     return k < table().size() ? table()[k].name.c_str() : nullptr;
 }
+const char* halo_operation_operands(std::uint32_t k) { return table().at(k).operands; }
 
 // ---- memory ----
 

@@ -361,6 +361,14 @@ def operation_names() -> tuple[str, ...]:
 
 
 @cache
+def operation_operands() -> dict[str, str]:
+    """Return the letters of each operation's operands, as operations.h says."""
+    letters = machine().halo_operation_operands
+    letters.restype, letters.argtypes = c_char_p, [c_uint32]
+    return {name: letters(k).decode() for k, name in enumerate(operation_names())}
+
+
+@cache
 def operation_ids() -> dict[str, int]:
     """Return the number of each operation, as an encoded instruction holds it."""
     return {name: k for k, name in enumerate(operation_names())}

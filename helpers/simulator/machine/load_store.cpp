@@ -611,3 +611,9 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
     move_out(warp, i, lanes, addresses, shapes);
     return true;
 }
+
+const bool registered = [] {
+    add_operation("ld", run_load, READS);
+    add_operation("st", run_store, WRITES);
+    return true;
+}();

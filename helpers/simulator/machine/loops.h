@@ -4,8 +4,6 @@
 // this is faster than a loop over the active lanes, because the compiler vectorises it. Expensive
 // operations such as a division use lane_by_lane.
 #pragma once
-#include <initializer_list>
-
 #include "operations.h"
 
 #if defined(__clang__)
@@ -94,18 +92,4 @@ template <class T> HALO_INLINE const T* source(const Lanes& w, const Instruction
 }
 template <class T> HALO_INLINE T* result_of(const Lanes& w, const Instruction& i) {
     return w.at<T>(i.operand[0]);
-}
-
-// Registration. Names are put together out of line: there are thousands.
-HALO_NOINLINE inline void add_operation(const std::string& name, Operation run) {
-    operations().push_back({name, run});
-}
-HALO_NOINLINE inline void add_operation(const char* name, Operation run) {
-    operations().push_back({name, run});
-}
-// The name is the parts, one after another.
-HALO_NOINLINE inline void add_operation(std::initializer_list<const char*> parts, Operation run) {
-    std::string name;
-    for (const char* part : parts) name += part;
-    operations().push_back({name, run});
 }

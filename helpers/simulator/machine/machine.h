@@ -29,9 +29,6 @@
 #include "shapes.h"
 #include "traffic.h"
 
-#define LIKELY(x) __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-
 // The machine always checks bounds. INSTRUCTIONS: it counts how often warps execute each
 // instruction (Worker::executed). WITHOUT_PRODUCTS is no observer: matrix instructions multiply by
 // 0, so that what comes out shows which products they make. CHANGES: a store races only if it
@@ -145,52 +142,6 @@ struct Path {
     std::uint32_t barrier = 0,
                   barrier_count =
                       0;    // AT_BARRIER: its number, threads that it waits for (0: all)
-};
-
-struct Worker;
-struct Warp;
-struct WarpOperation;
-
-// Runs an instruction that may access memory. Returns false if the launch is over
-// (Worker::aborted).
-using MachineOperation = bool (*)(Worker&, Warp&, const Instruction&, std::int32_t pc,
-                                  std::uint32_t lanes);
-
-// The instructions that the scheduler runs itself; every other one is an Operation.
-enum Control : std::uint8_t {
-    COMPUTE = 0,
-    MACHINE,
-    ATOMIC_UPDATE,
-    BRANCH_TO,
-    BRANCH_BY_INDEX,
-    CALL,
-    RETURN,
-    EXIT,
-    BARRIER_SYNC,
-    BARRIER_ARRIVE,
-    BARRIER_REDUCE,
-    MEET,
-    FENCE,
-    TRAP_HERE,
-    CLOCK,
-    LOCAL_ADDRESS,
-    ACTIVE_MASK,
-    YIELD,
-    NOTHING,
-};
-struct Decoded {
-    Operation run = nullptr;    // COMPUTE
-    Control control = COMPUTE;
-    std::uint8_t detail =
-        0;    // of an atomic or a reduction at a barrier: which; of a load: it polls
-    bool writes = false;    // it may write to an array
-    bool only_looks = false;    // it has no result: a check of an index
-    MachineOperation machine = nullptr;
-    const WarpOperation* meeting = nullptr;
-    PassingRule passing;    // COMPUTE
-    // A load: one before it that reads as many bytes from the same address register, with other
-    // displacements, while nothing changes the register or the lanes that run; -1: none.
-    std::int32_t like = -1;
 };
 
 // The clocks of a warp's lanes: each ticks where its thread is ordered with others.
@@ -384,9 +335,9 @@ struct WarpOperation {
     bool orders;    // bar.warp.sync
     int first_used = 1;    // the operands from here on are used: a shuffle only hands its value on
 };
-const WarpOperation* warp_operation(const std::string& name);
 
 bool run_builtin(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes,
                  int builtin);
-MachineOperation other_operation(
-    const std::string& name);    // asynchronous copies, matrices, addresses; null: not one of these
+// Reports the lanes of a division of whole numbers whose divisor is zero (divisions.cpp).
+void report_zero_divisors(Worker&, Warp&, const Instruction&, std::int32_t pc,
+                          std::uint32_t lanes);

@@ -298,7 +298,7 @@ bool wmma(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lane
            move_matrix(w, warp, i, pc, forms[number], cells, by_rows, loads);
 }
 
-template <int... k> void add_wmma(NamedMachineOperations& all, std::integer_sequence<int, k...>) {
+template <int... k> void add_wmma(std::integer_sequence<int, k...>) {
     const MachineOperation loads[][2] = {{wmma<k, false, true>, wmma<k, true, true>}...};
     const MachineOperation stores[][2] = {{wmma<k, false, false>, wmma<k, true, false>}...};
     for (int number = 0; number < form_count; ++number) {
@@ -309,15 +309,14 @@ template <int... k> void add_wmma(NamedMachineOperations& all, std::integer_sequ
         for (int by_rows = 0; by_rows < 2; ++by_rows)
             for (const char* space : {"", ".global", ".shared"}) {
                 const std::string rest = (by_rows ? ".row." : ".col.") + shape + space + type;
-                all.emplace_back("wmma.load." + use + rest, loads[number][by_rows]);
-                if (use == "c") all.emplace_back("wmma.store.d" + rest, stores[number][by_rows]);
+                add_operation("wmma.load." + use + rest, loads[number][by_rows], READS);
+                if (use == "c")
+                    add_operation("wmma.store.d" + rest, stores[number][by_rows], WRITES);
             }
     }
 }
 
-}    // namespace
-
-void add_matrix_operations(NamedMachineOperations& all) {
+const bool registered = [] {
     static const struct {
         const char* count;
         MachineOperation load, load_transposed, store, store_transposed;
@@ -328,12 +327,16 @@ void add_matrix_operations(NamedMachineOperations& all) {
     };
     for (const auto& one : sizes)
         for (const char* tail : {".b16", ".shared.b16"}) {
-            const std::string rest = std::string("matrix.m8n8.") + one.count;
-            all.emplace_back("ld" + rest + tail, one.load),
-                all.emplace_back("ld" + rest + ".trans" + tail, one.load_transposed);
-            all.emplace_back("st" + rest + tail, one.store),
-                all.emplace_back("st" + rest + ".trans" + tail, one.store_transposed);
+            add_operation({"ldmatrix.m8n8.", one.count, tail}, one.load, READS);
+            add_operation({"ldmatrix.m8n8.", one.count, ".trans", tail}, one.load_transposed,
+                          READS);
+            add_operation({"stmatrix.m8n8.", one.count, tail}, one.store, READS);
+            add_operation({"stmatrix.m8n8.", one.count, ".trans", tail}, one.store_transposed,
+                          READS);
         }
-    all.emplace_back("movmatrix.m8n8.trans.b16", transpose);
-    add_wmma(all, std::make_integer_sequence<int, form_count>());
-}
+    add_operation("movmatrix.m8n8.trans.b16", transpose, WRITES);
+    add_wmma(std::make_integer_sequence<int, form_count>());
+    return true;
+}();
+
+}    // namespace

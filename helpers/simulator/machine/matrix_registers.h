@@ -85,10 +85,13 @@ inline HALO_NOINLINE void gather_parts(const Lanes& w, const Instruction& i, int
 template <int m, int n, int k> std::string shape() {
     return "m" + std::to_string(m) + "n" + std::to_string(n) + "k" + std::to_string(k);
 }
+inline void add_product(const Name& name, Operation run) {
+    add_operation(name, run, "x", {Passing::PRODUCT});
+}
 // The name of wmma.mma has the layouts of the loads, which do not matter here.
 inline void for_layouts(const char* start, const std::string& rest, Operation run) {
     for (const char* layouts : {"row.row.", "row.col.", "col.row.", "col.col."})
-        add_operation(std::string(start) + layouts + rest, run);
+        add_product(std::string(start) + layouts + rest, run);
 }
 
 }    // namespace

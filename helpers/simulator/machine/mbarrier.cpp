@@ -358,7 +358,7 @@ bool deliver(Worker& w, uint64_t address, Mbarrier& barrier) {
     return true;
 }
 
-void add_mbarrier_operations(NamedMachineOperations& all) {
+const bool registered = [] {
     static const std::pair<const char*, MachineOperation> verbs[] = {
         {"init", init},
         {"inval", invalidate},
@@ -377,12 +377,12 @@ void add_mbarrier_operations(NamedMachineOperations& all) {
     };
     for (const char* space : {"", ".shared", ".cluster"}) {
         for (const auto& [verb, run] : verbs)
-            all.emplace_back(std::string("mbarrier.") + verb + space + ".b64", run);
-        all.emplace_back(std::string("cp.async.mbarrier.arrive") + space + ".b64",
-                         arrive_later<false>);
-        all.emplace_back(std::string("cp.async.mbarrier.arrive.noinc") + space + ".b64",
-                         arrive_later<true>);
+            add_operation({"mbarrier.", verb, space, ".b64"}, run, READS);
+        add_operation({"cp.async.mbarrier.arrive", space, ".b64"}, arrive_later<false>, WRITES);
+        add_operation({"cp.async.mbarrier.arrive.noinc", space, ".b64"}, arrive_later<true>,
+                      WRITES);
     }
-    all.emplace_back("mbarrier.pending_count.b64", pending_count);
-    all.emplace_back("fence.mbarrier_init", fence_init);
-}
+    add_operation("mbarrier.pending_count.b64", pending_count, READS);
+    add_operation("fence.mbarrier_init", fence_init, WRITES);
+    return true;
+}();

@@ -285,58 +285,55 @@ void dot_of_halves(Lanes& w, const Instruction& i, uint32_t lanes) {
     });
 }
 
-template <class Op> void of_each_width(const char* name) {
-    add_operation({name, ".b16"}, binary<uint16_t, Op>);
-    add_operation({name, ".b32"}, binary<uint32_t, Op>);
-    add_operation({name, ".b64"}, binary<uint64_t, Op>);
-    add_operation({name, ".pred"}, of_predicates<Op>);
-}
-template <class Op> void of_each_width_alone(const char* name) {
-    add_operation({name, ".b16"}, unary<uint16_t, uint16_t, Op>);
-    add_operation({name, ".b32"}, unary<uint32_t, uint32_t, Op>);
-    add_operation({name, ".b64"}, unary<uint64_t, uint64_t, Op>);
-}
-template <class Word, class Signed> void shifts(const char* bits) {
-    add_operation({"shl.b", bits}, shift<Word, Left>);
-    add_operation({"shr.b", bits}, shift<Word, Right>);
-    add_operation({"shr.u", bits}, shift<Word, Right>);
-    add_operation({"shr.s", bits}, shift<Signed, Right>);
+template <class T, class Signed> void of_width(const char* bits) {
+    const auto logic = [](std::uint8_t table) { return passes<T>(Passing::LOGIC, table); };
+    add_operation({"and.b", bits}, binary<T, And>, "t", logic(0xC0));
+    add_operation({"or.b", bits}, binary<T, Or>, "t", logic(0xFC));
+    add_operation({"xor.b", bits}, binary<T, ExclusiveOr>, "t", logic(0x3C));
+    add_operation({"not.b", bits}, unary<T, T, Not>, "t", logic(0x0F));
+    add_operation({"cnot.b", bits}, unary<T, T, LogicalNot>);
+    add_operation({"shl.b", bits}, shift<T, Left>, "ttu", passes<T>(Passing::SHIFT_LEFT));
+    for (const char* name : {"shr.b", "shr.u"})
+        add_operation({name, bits}, shift<T, Right>, "ttu", passes<T>(Passing::SHIFT_RIGHT));
+    add_operation({"shr.s", bits}, shift<Signed, Right>, "ttu",
+                  passes<Signed>(Passing::SHIFT_RIGHT));
 }
 template <class Word, class Signed> void fields(const char* bits) {
-    add_operation({"popc.b", bits}, unary<Word, uint32_t, Ones>);
-    add_operation({"clz.b", bits}, unary<Word, uint32_t, LeadingZeros>);
+    add_operation({"popc.b", bits}, unary<Word, uint32_t, Ones>, "ut");
+    add_operation({"clz.b", bits}, unary<Word, uint32_t, LeadingZeros>, "ut");
     add_operation({"brev.b", bits}, unary<Word, Word, Reversed>);
-    add_operation({"bfind.u", bits}, find_highest<Word>);
-    add_operation({"bfind.s", bits}, find_highest<Signed>);
-    add_operation({"bfe.u", bits}, extract_field<Word>);
-    add_operation({"bfe.s", bits}, extract_field<Signed>);
-    add_operation({"bfi.b", bits}, insert_field<Word>);
+    add_operation({"bfind.u", bits}, find_highest<Word>, "ut");
+    add_operation({"bfind.s", bits}, find_highest<Signed>, "ut");
+    add_operation({"bfe.u", bits}, extract_field<Word>, "ttuu", passes<Word>(Passing::EXTRACT));
+    add_operation({"bfe.s", bits}, extract_field<Signed>, "ttuu", passes<Signed>(Passing::EXTRACT));
+    add_operation({"bfi.b", bits}, insert_field<Word>, "tttuu", passes<Word>(Passing::INSERT));
 }
 template <class A, class B> void dots(const char* types) {
-    add_operation({"dp4a.", types}, dot_of_bytes<A, B>);
+    add_operation({"dp4a.", types}, dot_of_bytes<A, B>, "u");
 }
 template <class A, class B> void dots_of_halves(const char* types) {
-    add_operation({"dp2a.lo.", types}, dot_of_halves<A, B, 0>);
-    add_operation({"dp2a.hi.", types}, dot_of_halves<A, B, 16>);
+    add_operation({"dp2a.lo.", types}, dot_of_halves<A, B, 0>, "u");
+    add_operation({"dp2a.hi.", types}, dot_of_halves<A, B, 16>, "u");
 }
 
 const bool registered = [] {
-    of_each_width<And>("and"), of_each_width<Or>("or"), of_each_width<ExclusiveOr>("xor");
-    of_each_width_alone<Not>("not"), of_each_width_alone<LogicalNot>("cnot");
+    of_width<uint16_t, std::int16_t>("16"), of_width<uint32_t, int32_t>("32"),
+        of_width<uint64_t, int64_t>("64");
+    add_operation("and.pred", of_predicates<And>), add_operation("or.pred", of_predicates<Or>);
+    add_operation("xor.pred", of_predicates<ExclusiveOr>);
     add_operation("not.pred", not_predicate);
-    shifts<uint16_t, std::int16_t>("16"), shifts<uint32_t, int32_t>("32"),
-        shifts<uint64_t, int64_t>("64");
     fields<uint32_t, int32_t>("32"), fields<uint64_t, int64_t>("64");
-    add_operation("shf.l.b32", funnel_shift<true>);
-    add_operation("shf.r.b32", funnel_shift<false>);
-    add_operation("lop3.b32", lop3);
-    add_operation("lop3.or.b32", lop3_predicate<Or>);
-    add_operation("lop3.and.b32", lop3_predicate<And>);
+    add_operation("shf.l.b32", funnel_shift<true>, "tttu");
+    add_operation("shf.r.b32", funnel_shift<false>, "tttu");
+    add_operation("lop3.b32", lop3, "t", passes<uint32_t>(Passing::LOGIC));
+    add_operation("lop3.or.b32", lop3_predicate<Or>, "tttttp");
+    add_operation("lop3.and.b32", lop3_predicate<And>, "tttttp");
     add_operation("bmsk.b32", bit_mask);
     add_operation("szext.u32", extend_low_bits<false>);
     add_operation("szext.s32", extend_low_bits<true>);
     add_operation("fns.b32", find_nth_set);
-    add_operation("prmt.b32", permute_bytes<Permute::BY_NIBBLES>);
+    add_operation("prmt.b32", permute_bytes<Permute::BY_NIBBLES>, "t",
+                  passes<uint32_t>(Passing::PERMUTE));
     add_operation("prmt.b32.f4e", permute_bytes<Permute::FORWARD>);
     add_operation("prmt.b32.b4e", permute_bytes<Permute::BACKWARD>);
     add_operation("prmt.b32.rc8", permute_bytes<Permute::REPLICATE_8>);

@@ -177,14 +177,16 @@ void test(Lanes& w, const Instruction& i, uint32_t lanes) {
 
 // NAME.comparison{.and, .or, .xor}.types. Here the types have their dots.
 HALO_NOINLINE void add_joined(const char* name, const char* comparison, const char* to,
-                              const char* from, const Operation (&run)[4]) {
+                              const char* from, const Operation (&run)[4], const char* operands) {
     const char* const joins[4] = {"", ".and", ".or", ".xor"};
-    for (int k = 0; k < 4; ++k) add_operation({name, comparison, joins[k], to, from}, run[k]);
+    for (int k = 0; k < 4; ++k)
+        add_operation({name, comparison, joins[k], to, from}, run[k], operands);
 }
 template <Type type, Comparison c> void setp(const char* comparison, const char* from) {
     add_joined("setp.", comparison, "", from,
                {set_predicate<type, c, ALONE>, set_predicate<type, c, AND>,
-                set_predicate<type, c, OR>, set_predicate<type, c, XOR>});
+                set_predicate<type, c, OR>, set_predicate<type, c, XOR>},
+               "pttp");
 }
 // set with a join is older than 16-bit formats: it is here for sources of 32 and 64 bits.
 template <Type type, Comparison c, uint32_t yes>
@@ -193,13 +195,14 @@ void set_as(const char* comparison, const char* to, const char* from) {
                   type == F64)
         add_joined("set.", comparison, to, from,
                    {set_value<type, c, ALONE, yes>, set_value<type, c, AND, yes>,
-                    set_value<type, c, OR, yes>, set_value<type, c, XOR, yes>});
+                    set_value<type, c, OR, yes>, set_value<type, c, XOR, yes>},
+                   "fttp");
     else
-        add_operation({"set.", comparison, to, from}, set_value<type, c, ALONE, yes>);
+        add_operation({"set.", comparison, to, from}, set_value<type, c, ALONE, yes>, "fttp");
 }
 template <Type type, Comparison c, uint32_t yes>
 void set_as_short(const char* comparison, const char* to, const char* from) {
-    add_operation({"set.", comparison, to, from}, set_short<type, c, yes>);
+    add_operation({"set.", comparison, to, from}, set_short<type, c, yes>, "fttp");
 }
 // Results: integers (s32 is as u32, all ones), f32, and numbers of 16 bits; of pairs a half each.
 template <Type type, Comparison c> void both(const char* comparison, const char* from) {
@@ -242,18 +245,18 @@ template <Type type> void of_order(const char* from) {
 }
 template <class Word> void choices(const std::vector<const char*>& types) {
     for (const char* type : types) {
-        add_operation({"selp.", type}, select<Word>);
-        add_operation({"slct.", type, ".s32"}, select_by_sign<Word>);
-        add_operation({"slct.", type, ".f32"}, select_by_float<Word>);
+        add_operation({"selp.", type}, select<Word>, "tttp", passes<Word>(Passing::SELECT));
+        add_operation({"slct.", type, ".s32"}, select_by_sign<Word>, "ffft");
+        add_operation({"slct.", type, ".f32"}, select_by_float<Word>, "ffft");
     }
 }
 template <class Word, int digits> void tests(const char* type) {
-    add_operation({"testp.finite.", type}, test<Word, digits, Class::FINITE>);
-    add_operation({"testp.infinite.", type}, test<Word, digits, Class::INFINITE>);
-    add_operation({"testp.number.", type}, test<Word, digits, Class::NUMBER>);
-    add_operation({"testp.notanumber.", type}, test<Word, digits, Class::NOT_A_NUMBER>);
-    add_operation({"testp.normal.", type}, test<Word, digits, Class::NORMAL>);
-    add_operation({"testp.subnormal.", type}, test<Word, digits, Class::SUBNORMAL>);
+    add_operation({"testp.finite.", type}, test<Word, digits, Class::FINITE>, "pt");
+    add_operation({"testp.infinite.", type}, test<Word, digits, Class::INFINITE>, "pt");
+    add_operation({"testp.number.", type}, test<Word, digits, Class::NUMBER>, "pt");
+    add_operation({"testp.notanumber.", type}, test<Word, digits, Class::NOT_A_NUMBER>, "pt");
+    add_operation({"testp.normal.", type}, test<Word, digits, Class::NORMAL>, "pt");
+    add_operation({"testp.subnormal.", type}, test<Word, digits, Class::SUBNORMAL>, "pt");
 }
 
 const bool registered = [] {

@@ -297,32 +297,37 @@ void pack_integers(Lanes& w, const Instruction& i, uint32_t lanes) {
     });
 }
 
+void add_conversion(const Name& name, Operation run, PassingRule passing = {}) {
+    add_operation(name, run, "ft", passing);
+}
 template <class From, class... To>
 void from_integer(const char* from, const char* const (&names)[8]) {
     int k = 0;
-    (add_operation({"cvt.", names[k++], ".", from}, integers<To, From>), ...);
-    add_operation({"cvt.f32.", from}, to_float<float, From>);
-    add_operation({"cvt.f64.", from}, to_float<double, From>);
-    add_operation({"cvt.f16.", from}, to_short<false, From>);
-    add_operation({"cvt.bf16.", from}, to_short<true, From>);
+    (add_conversion({"cvt.", names[k++], ".", from}, integers<To, From>,
+                    passes<To, From>(Passing::CONVERT)),
+     ...);
+    add_conversion({"cvt.f32.", from}, to_float<float, From>);
+    add_conversion({"cvt.f64.", from}, to_float<double, From>);
+    add_conversion({"cvt.f16.", from}, to_short<false, From>);
+    add_conversion({"cvt.bf16.", from}, to_short<true, From>);
 }
 template <class Format, class... To>
 void from_format(const char* from, const char* const (&names)[8]) {
     int k = 0;
-    (add_operation({"cvt.", names[k++], ".", from}, from_float<To, Format>), ...);
-    add_operation({"cvt.f64.", from}, floats<Double, Format>);
-    if constexpr (!is_short<Format>) add_operation({"cvt.f32.", from}, floats<Single, Format>);
+    (add_conversion({"cvt.", names[k++], ".", from}, from_float<To, Format>), ...);
+    add_conversion({"cvt.f64.", from}, floats<Double, Format>);
+    if constexpr (!is_short<Format>) add_conversion({"cvt.f32.", from}, floats<Single, Format>);
     if constexpr (!std::is_same_v<Format, Single>) {
-        add_operation({"cvt.f16.", from}, floats<Half, Format>);
-        add_operation({"cvt.bf16.", from}, floats<Brain, Format>);
+        add_conversion({"cvt.f16.", from}, floats<Half, Format>);
+        add_conversion({"cvt.bf16.", from}, floats<Brain, Format>);
     }
 }
 template <bool e5m2> void of_bytes(const char* type) {
-    add_operation({"cvt.", type, ".f32"}, bytes_of_singles<e5m2>);
-    add_operation({"cvt.", type, ".f16x2"}, bytes_of_pair<e5m2, false>);
-    add_operation({"cvt.", type, ".bf16x2"}, bytes_of_pair<e5m2, true>);
-    add_operation({"cvt.f16x2.", type}, pair_of_bytes<e5m2, false>);
-    add_operation({"cvt.bf16x2.", type}, pair_of_bytes<e5m2, true>);
+    add_conversion({"cvt.", type, ".f32"}, bytes_of_singles<e5m2>);
+    add_conversion({"cvt.", type, ".f16x2"}, bytes_of_pair<e5m2, false>);
+    add_conversion({"cvt.", type, ".bf16x2"}, bytes_of_pair<e5m2, true>);
+    add_conversion({"cvt.f16x2.", type}, pair_of_bytes<e5m2, false>);
+    add_conversion({"cvt.bf16x2.", type}, pair_of_bytes<e5m2, true>);
 }
 
 #define HALO_INTEGERS                                                                              \
@@ -342,22 +347,22 @@ const bool registered = [] {
         from_format<Double, HALO_INTEGERS>("f64", names);
     from_format<Half, HALO_INTEGERS>("f16", names),
         from_format<Brain, HALO_INTEGERS>("bf16", names);
-    add_operation("cvt.f16.f32", half_of_single);
-    add_operation("cvt.bf16.f32", brain_of_single);
-    add_operation("cvt.f32.f16", single_of_half);
-    add_operation("cvt.f32.bf16", single_of_brain);
-    add_operation("cvt.f16x2.f32", pair_of_singles<false>);
-    add_operation("cvt.bf16x2.f32", pair_of_singles<true>);
-    add_operation("cvt.tf32.f32", tf32_of_single);
+    add_conversion("cvt.f16.f32", half_of_single);
+    add_conversion("cvt.bf16.f32", brain_of_single);
+    add_conversion("cvt.f32.f16", single_of_half);
+    add_conversion("cvt.f32.bf16", single_of_brain);
+    add_conversion("cvt.f16x2.f32", pair_of_singles<false>);
+    add_conversion("cvt.bf16x2.f32", pair_of_singles<true>);
+    add_conversion("cvt.tf32.f32", tf32_of_single);
     of_bytes<false>("e4m3x2"), of_bytes<true>("e5m2x2");
-    add_operation("cvt.pack.s16.s32", pack_integers<16, true>);
-    add_operation("cvt.pack.u16.s32", pack_integers<16, false>);
-    add_operation("cvt.pack.s8.s32.b32", pack_integers<8, true>);
-    add_operation("cvt.pack.u8.s32.b32", pack_integers<8, false>);
-    add_operation("cvt.pack.s4.s32.b32", pack_integers<4, true>);
-    add_operation("cvt.pack.u4.s32.b32", pack_integers<4, false>);
-    add_operation("cvt.pack.s2.s32.b32", pack_integers<2, true>);
-    add_operation("cvt.pack.u2.s32.b32", pack_integers<2, false>);
+    add_operation("cvt.pack.s16.s32", pack_integers<16, true>, "u");
+    add_operation("cvt.pack.u16.s32", pack_integers<16, false>, "u");
+    add_operation("cvt.pack.s8.s32.b32", pack_integers<8, true>, "u");
+    add_operation("cvt.pack.u8.s32.b32", pack_integers<8, false>, "u");
+    add_operation("cvt.pack.s4.s32.b32", pack_integers<4, true>, "u");
+    add_operation("cvt.pack.u4.s32.b32", pack_integers<4, false>, "u");
+    add_operation("cvt.pack.s2.s32.b32", pack_integers<2, true>, "u");
+    add_operation("cvt.pack.u2.s32.b32", pack_integers<2, false>, "u");
     return true;
 }();
 

@@ -111,19 +111,22 @@ template <class Format> void copy_sign(Lanes& w, const Instruction& i, uint32_t 
 
 template <class Format> void of_each_format(const char* type) {
     constexpr bool brain = std::is_same_v<Format, Brain> || std::is_same_v<Format, BrainPair>;
-    add_operation({"add.", type}, binary<Format, Add>);
-    add_operation({"sub.", type}, binary<Format, Subtract>);
+    // A number of 16 bits is used, whatever the value comes from.
+    const PassingRule rule =
+        is_short<Format> ? PassingRule() : passes<typename Format::Word>(Passing::FLOAT);
+    add_operation({"add.", type}, binary<Format, Add>, "t", rule);
+    add_operation({"sub.", type}, binary<Format, Subtract>, "t", rule);
     add_operation({"mul.", type},
-                  binary<Format, std::conditional_t<brain, MultiplyBrains, Multiply>>);
+                  binary<Format, std::conditional_t<brain, MultiplyBrains, Multiply>>, "t", rule);
     using OfShort = std::conditional_t<brain, MultiplyBrainsAdd, MultiplyHalvesAdd>;
     const Operation multiply_add =
         ternary<Format, std::conditional_t<is_short<Format>, OfShort, MultiplyAdd>>;
-    add_operation({"fma.", type}, multiply_add);
+    add_operation({"fma.", type}, multiply_add, "t", rule);
     add_operation({"mad.", type}, multiply_add);
-    add_operation({"neg.", type}, unary<Format, Negative>);
+    add_operation({"neg.", type}, unary<Format, Negative>, "t", rule);
     add_operation({"abs.", type}, unary<Format, Absolute>);
-    add_operation({"min.", type}, extreme<Format, true>);
-    add_operation({"max.", type}, extreme<Format, false>);
+    add_operation({"min.", type}, extreme<Format, true>, "t", rule);
+    add_operation({"max.", type}, extreme<Format, false>, "t", rule);
 }
 
 const bool registered = [] {

@@ -219,33 +219,36 @@ void carry_product(Lanes& w, const Instruction& i, uint32_t lanes) {
 }
 
 template <class T> void of_each_type(const char* type) {
-    add_operation({"mul.lo.", type}, binary<T, MultiplyLow>);
+    const PassingRule carries = passes<T>(Passing::CARRY);
+    add_operation({"mul.lo.", type}, binary<T, MultiplyLow>, "t", carries);
     add_operation({"mul.hi.", type}, binary<T, MultiplyHigh>);
-    add_operation({"mad.lo.", type}, multiply_add<T, MultiplyLow>);
-    add_operation({"div.", type}, division<T, Quotient>);
-    add_operation({"rem.", type}, division<T, Remainder>);
+    add_operation({"mad.lo.", type}, multiply_add<T, MultiplyLow>, "t", carries);
+    add_operation({"div.", type}, division<T, Quotient>, "t", {}, DIVIDE);
+    add_operation({"rem.", type}, division<T, Remainder>, "t", {}, DIVIDE);
     add_operation({"sad.", type}, sum_of_differences<T>);
     if constexpr (std::is_signed_v<T>) {
-        add_operation({"neg.", type}, unary<T, Negative>);
+        add_operation({"neg.", type}, unary<T, Negative>, "t", carries);
         add_operation({"abs.", type}, unary<T, Absolute>);
     }
     if constexpr (std::is_same_v<T, int32_t>) {
-        add_operation({"add.", type}, saturable<Add>);
-        add_operation({"sub.", type}, saturable<Subtract>);
+        add_operation({"add.", type}, saturable<Add>, "t", carries);
+        add_operation({"sub.", type}, saturable<Subtract>, "t", carries);
         add_operation({"mad.hi.", type}, saturable_add<MultiplyHigh>);
         add_operation({"min.", type}, relu_able<Minimum>);
         add_operation({"max.", type}, relu_able<Maximum>);
     } else {
-        add_operation({"add.", type}, binary<T, Add>);
-        add_operation({"sub.", type}, binary<T, Subtract>);
+        add_operation({"add.", type}, binary<T, Add>, "t", carries);
+        add_operation({"sub.", type}, binary<T, Subtract>, "t", carries);
         add_operation({"mad.hi.", type}, multiply_add<T, MultiplyHigh>);
         add_operation({"min.", type}, binary<T, Minimum>);
         add_operation({"max.", type}, binary<T, Maximum>);
     }
 }
 template <class T> void of_halves(const char* type) {
-    add_operation({"mul.wide.", type}, multiply_wide<T>);
-    add_operation({"mad.wide.", type}, multiply_wide_add<T>);
+    PassingRule carries = passes<T>(Passing::CARRY);
+    carries.to = 2 * sizeof(T);
+    add_operation({"mul.wide.", type}, multiply_wide<T>, "wtt", carries);
+    add_operation({"mad.wide.", type}, multiply_wide_add<T>, "wttw", carries);
 }
 template <class T> void of_24_bits(const char* type) {
     add_operation({"mul24.lo.", type}, binary<T, Low24>);

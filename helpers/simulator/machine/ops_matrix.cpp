@@ -321,13 +321,13 @@ void multiply_quads(Lanes& w, const Instruction& i, uint32_t) {
 
 template <int m, int n, int k, const Factor& a, const Factor& b>
 void of_floats(const std::string& types) {
-    add_operation("mma." + shape<m, n, k>() + ".row.col.f32." + types + ".f32",
-                  multiply<m, n, k, a, b, false, false>);
+    add_product("mma." + shape<m, n, k>() + ".row.col.f32." + types + ".f32",
+                multiply<m, n, k, a, b, false, false>);
 }
 template <int m, int n, int k, const Factor& a, const Factor& b>
 void of_halves(const std::string& types) {
-    add_operation("mma." + shape<m, n, k>() + ".row.col.f16." + types + ".f16",
-                  multiply<m, n, k, a, b, true, true>);
+    add_product("mma." + shape<m, n, k>() + ".row.col.f16." + types + ".f16",
+                multiply<m, n, k, a, b, true, true>);
 }
 template <int k> void of_bytes() {
     of_floats<16, 8, k, E4M3_FACTOR, E4M3_FACTOR>("e4m3.e4m3");
@@ -342,10 +342,10 @@ template <int k> void of_bytes() {
 template <bool column_a, bool row_b> void of_quads() {
     const std::string start =
         std::string("mma.m8n8k4.") + (column_a ? "col" : "row") + (row_b ? ".row." : ".col.");
-    add_operation(start + "f32.f16.f16.f32", multiply_quads<column_a, row_b, false, false>);
-    add_operation(start + "f32.f16.f16.f16", multiply_quads<column_a, row_b, true, false>);
-    add_operation(start + "f16.f16.f16.f32", multiply_quads<column_a, row_b, false, true>);
-    add_operation(start + "f16.f16.f16.f16", multiply_quads<column_a, row_b, true, true>);
+    add_product(start + "f32.f16.f16.f32", multiply_quads<column_a, row_b, false, false>);
+    add_product(start + "f32.f16.f16.f16", multiply_quads<column_a, row_b, true, false>);
+    add_product(start + "f16.f16.f16.f32", multiply_quads<column_a, row_b, false, true>);
+    add_product(start + "f16.f16.f16.f16", multiply_quads<column_a, row_b, true, true>);
 }
 
 template <int m, int n, int k> void of_wmma() {

@@ -106,18 +106,18 @@ template <int m, int k> void multiply_in_double(Lanes& w, const Instruction& i, 
 template <int m, int n, int k, int bits> void of_integers() {
     const std::string start = "mma." + shape<m, n, k>() + ".row.col.s32.",
                       u = "u" + std::to_string(bits), s = "s" + std::to_string(bits);
-    add_operation(start + u + "." + u + ".s32", multiply_whole<m, n, k, bits, false, false>);
-    add_operation(start + u + "." + s + ".s32", multiply_whole<m, n, k, bits, false, true>);
-    add_operation(start + s + "." + u + ".s32", multiply_whole<m, n, k, bits, true, false>);
-    add_operation(start + s + "." + s + ".s32", multiply_whole<m, n, k, bits, true, true>);
+    add_product(start + u + "." + u + ".s32", multiply_whole<m, n, k, bits, false, false>);
+    add_product(start + u + "." + s + ".s32", multiply_whole<m, n, k, bits, false, true>);
+    add_product(start + s + "." + u + ".s32", multiply_whole<m, n, k, bits, true, false>);
+    add_product(start + s + "." + s + ".s32", multiply_whole<m, n, k, bits, true, true>);
 }
 template <int m, int n, int k> void of_bits() {
     const std::string name = "mma." + shape<m, n, k>() + ".row.col.s32.b1.b1.s32";
-    add_operation(name + ".xor.popc", multiply_bits<m, k, true>);
-    add_operation(name + ".and.popc", multiply_bits<m, k, false>);
+    add_product(name + ".xor.popc", multiply_bits<m, k, true>);
+    add_product(name + ".and.popc", multiply_bits<m, k, false>);
 }
 template <int m, int n, int k> void of_doubles() {
-    add_operation("mma." + shape<m, n, k>() + ".row.col.f64.f64.f64.f64", multiply_in_double<m, k>);
+    add_product("mma." + shape<m, n, k>() + ".row.col.f64.f64.f64.f64", multiply_in_double<m, k>);
 }
 template <int m, int n, int k> void of_wmma() {
     const std::string size = shape<m, n, k>();

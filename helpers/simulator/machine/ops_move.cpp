@@ -79,27 +79,24 @@ void unpack_128(Lanes& w, const Instruction& i, uint32_t lanes) {
         all_lanes(w.at<uint64_t>(i.operand[1]), lanes, [=](int l) { return given[l].upper; });
 }
 
+template <class Wide, class Part>
+void add_packing(const char* types, Operation packs = pack<Wide, Part>,
+                 Operation unpacks = unpack<Wide, Part>) {
+    add_operation({"pack.", types}, packs, "t", passes<Wide, Part>(Passing::PACK));
+    add_operation({"unpack.", types}, unpacks, "t", passes<Wide, Part>(Passing::UNPACK));
+}
+
 const bool registered = [] {
-    for (const char* type : {"b16", "u16", "s16", "f16", "bf16"})
-        add_operation({"mov.", type}, move<uint16_t>);
-    for (const char* type : {"b32", "u32", "s32", "f32", "f16x2", "bf16x2"})
-        add_operation({"mov.", type}, move<uint32_t>);
-    for (const char* type : {"b64", "u64", "s64", "f64"})
-        add_operation({"mov.", type}, move<uint64_t>);
+    add_operation("mov.b16", move<uint16_t>, "t", passes<uint16_t>(Passing::MOVE));
+    add_operation("mov.b32", move<uint32_t>, "t", passes<uint32_t>(Passing::MOVE));
+    add_operation("mov.b64", move<uint64_t>, "t", passes<uint64_t>(Passing::MOVE));
     add_operation("mov.b128", move_128);
     add_operation("mov.pred", move_predicate);
-    add_operation("pack.b32.b16", pack<uint32_t, uint16_t>);
-    add_operation("pack.b64.b32", pack<uint64_t, uint32_t>);
-    add_operation("pack.b64.b16", pack<uint64_t, uint16_t>);
-    add_operation("pack.b128.b64", pack_128);
-    add_operation("pack.b16.b8", pack_bytes<uint16_t>);
-    add_operation("pack.b32.b8", pack_bytes<uint32_t>);
-    add_operation("unpack.b32.b16", unpack<uint32_t, uint16_t>);
-    add_operation("unpack.b64.b32", unpack<uint64_t, uint32_t>);
-    add_operation("unpack.b64.b16", unpack<uint64_t, uint16_t>);
-    add_operation("unpack.b128.b64", unpack_128);
-    add_operation("unpack.b16.b8", unpack_bytes<uint16_t>);
-    add_operation("unpack.b32.b8", unpack_bytes<uint32_t>);
+    add_packing<uint32_t, uint16_t>("b32.b16"), add_packing<uint64_t, uint32_t>("b64.b32");
+    add_packing<uint64_t, uint16_t>("b64.b16");
+    add_packing<uint16_t, std::uint8_t>("b16.b8", pack_bytes<uint16_t>, unpack_bytes<uint16_t>);
+    add_packing<uint32_t, std::uint8_t>("b32.b8", pack_bytes<uint32_t>, unpack_bytes<uint32_t>);
+    add_operation("pack.b128.b64", pack_128), add_operation("unpack.b128.b64", unpack_128);
     return true;
 }();
 

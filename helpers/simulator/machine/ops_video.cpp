@@ -1,4 +1,4 @@
-// ops_video.cpp -- the video instructions of the parts of a register: vadd2 ... vset4
+// ops_video.cpp -- the video instructions, of registers and of their parts: vadd ... vset4
 //
 // One function computes them all, from numbers that say which instruction it is: there are hundreds
 // of combinations of types, few are ever used, and speed does not matter.
@@ -78,6 +78,26 @@ void video_parts(Lanes& w, const Instruction& i, uint32_t lanes) {
     compute_parts(w, i, lanes, action, signs, bits, adds);
 }
 
+// d, a, b, c: of whole registers; `second` combines the exact result with c, of d's type.
+void compute_whole(Lanes& w, const Instruction& i, uint32_t lanes, Action action, int signs,
+                   const Action* second) {
+    const uint32_t *a = source<uint32_t>(w, i, 1), *b = source<uint32_t>(w, i, 2),
+                   *c = source<uint32_t>(w, i, 3);
+    lane_by_lane(result_of<uint32_t>(w, i), lanes, [=, &i](int l) {
+        Wide value = computed(action, part_of(a[l], 0, 32, signs & OF_A),
+                              part_of(b[l], 0, 32, signs & OF_B));
+        if (i.flags & SATURATE) value = clamped(value, 32, signs & OF_RESULT);
+        if (second != nullptr)
+            value = computed(*second, value, part_of(c[l], 0, 32, signs & OF_RESULT));
+        return static_cast<uint32_t>(value);
+    });
+}
+constexpr Action seconds[] = {ADD, MINIMUM, MAXIMUM};
+template <Action action, int signs, int second>
+void video_whole(Lanes& w, const Instruction& i, uint32_t lanes) {
+    compute_whole(w, i, lanes, action, signs, second < 0 ? nullptr : &seconds[second]);
+}
+
 const char* type(int signs, int which) { return signs & which ? ".s32" : ".u32"; }
 // NAME{2, 4}.result.a.b{.add}
 HALO_NOINLINE void add_parts(const char* name, const char* result, int signs,
@@ -86,7 +106,7 @@ HALO_NOINLINE void add_parts(const char* name, const char* result, int signs,
     for (int k = 0; k < 4; ++k)
         add_operation({name, parts[k], result, type(signs, OF_A), type(signs, OF_B), comparison,
                        k % 2 ? ".add" : ""},
-                      run[k]);
+                      run[k], "u");
 }
 template <Action action, int signs>
 void of_parts(const char* name, const char* result, const char* comparison = "") {
@@ -94,13 +114,29 @@ void of_parts(const char* name, const char* result, const char* comparison = "")
               {video_parts<action, signs, 16, false>, video_parts<action, signs, 16, true>,
                video_parts<action, signs, 8, false>, video_parts<action, signs, 8, true>});
 }
+// NAME.result.a.b{.add, .min, .max}, vset.a.b.comparison{.add, .min, .max}
+template <Action action, int signs> void of_whole(const char* name, const char* comparison) {
+    const char* const result = *comparison ? "" : type(signs, OF_RESULT);
+    const char* const names[] = {"", ".add", ".min", ".max"};
+    const Operation run[] = {video_whole<action, signs, -1>, video_whole<action, signs, 0>,
+                             video_whole<action, signs, 1>, video_whole<action, signs, 2>};
+    for (int k = 0; k < 4; ++k)
+        add_operation({name, result, type(signs, OF_A), type(signs, OF_B), comparison, names[k]},
+                      run[k], "u");
+}
+template <Action action, int... signs>
+void of_wholes(const char* name, const char* comparison = "") {
+    (of_whole<action, signs>(name, comparison), ...);
+}
 template <Action action> void of_all_parts(const char* name) {
     of_parts<action, 0>(name, ".u32"), of_parts<action, 1>(name, ".s32");
     of_parts<action, 6>(name, ".u32"), of_parts<action, 7>(name, ".s32");
+    if constexpr (action != AVERAGE) of_wholes<action, 0, 1, 2, 3, 4, 5, 6, 7>(name);
 }
 template <Action action> void of_comparison(const char* comparison) {
     of_parts<action, 0>("vset", "", comparison);
     of_parts<action, OF_A | OF_B>("vset", "", comparison);
+    of_wholes<action, 0, OF_A, OF_B, OF_A | OF_B>("vset", comparison);
 }
 
 const bool registered = [] {

@@ -2,7 +2,6 @@
 #include "poison.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "access.h"
@@ -128,65 +127,6 @@ std::uint64_t of_logic(const Operand* in, int lane, std::uint32_t table) {
 }
 
 }    // namespace
-
-PassingRule passing_rule(const std::string& operation) {
-    std::vector<std::string> parts;
-    for (std::size_t at = 0; at <= operation.size();) {
-        const std::size_t dot = std::min(operation.find('.', at), operation.size());
-        parts.push_back(operation.substr(at, dot - at));
-        at = dot + 1;
-    }
-    auto width = [](const std::string& type) -> std::uint8_t {
-        const std::size_t digits = type.find_first_of("0123456789");
-        if (digits == std::string::npos || type.find('x') != std::string::npos) return 0;
-        const int bits = std::atoi(type.c_str() + digits);
-        return bits == 8 || bits == 16 || bits == 32 || bits == 64
-                   ? static_cast<std::uint8_t>(bits / 8)
-                   : 0;
-    };
-    auto is_whole = [](const std::string& type) {
-        return type[0] == 'b' || type[0] == 'u' || type[0] == 's';
-    };
-    PassingRule rule;
-    const std::string& name = parts.front();
-    const std::string& type = parts.back();
-    if (name == "mma" || name == "wmma") {
-        rule.how = Passing::PRODUCT;
-        return rule;
-    }
-    rule.to = rule.from = width(type);
-    if (parts.size() < 2 || rule.from == 0) return {};
-    rule.is_signed = type[0] == 's';
-    if (name == "mov" && parts.size() == 2) rule.how = Passing::MOVE;
-    else if (name == "pack" || name == "unpack") {
-        rule.how = name == "pack" ? Passing::PACK : Passing::UNPACK;
-        rule.to = width(parts[1]);
-        if (rule.to == 0) return {};
-    } else if (name == "selp") rule.how = Passing::SELECT;
-    else if ((type == "f32" || type == "f64") &&
-             (name == "add" || name == "sub" || name == "mul" || name == "fma" || name == "min" ||
-              name == "max" || name == "neg"))
-        rule.how = Passing::FLOAT;
-    else if (!is_whole(type) || type.substr(0, 2) == "bf") return {};
-    else if (name == "and") rule.how = Passing::LOGIC, rule.table = 0xC0;
-    else if (name == "or") rule.how = Passing::LOGIC, rule.table = 0xFC;
-    else if (name == "xor") rule.how = Passing::LOGIC, rule.table = 0x3C;
-    else if (name == "not") rule.how = Passing::LOGIC, rule.table = 0x0F;
-    else if (operation == "lop3.b32") rule.how = Passing::LOGIC;
-    else if (name == "shl") rule.how = Passing::SHIFT_LEFT;
-    else if (name == "shr") rule.how = Passing::SHIFT_RIGHT;
-    else if (name == "bfi") rule.how = Passing::INSERT;
-    else if (name == "bfe") rule.how = Passing::EXTRACT;
-    else if (operation == "prmt.b32") rule.how = Passing::PERMUTE;
-    else if (name == "cvt" && parts.size() == 3 && is_whole(parts[1]) && width(parts[1]) != 0)
-        rule.how = Passing::CONVERT, rule.to = width(parts[1]);
-    else if (((name == "add" || name == "sub" || name == "neg") && parts.size() == 2) ||
-             ((name == "mul" || name == "mad") && parts.size() == 3 && parts[1] != "hi")) {
-        rule.how = Passing::CARRY;
-        if (parts[1] == "wide") rule.to = static_cast<std::uint8_t>(2 * rule.from);
-    }
-    return rule;
-}
 
 void use_marks(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes, int first,
                int count) {

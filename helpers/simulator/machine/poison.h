@@ -31,32 +31,6 @@ constexpr std::uint8_t GAP = 3;
 // of the variable.
 constexpr std::uint8_t DEAD = 4;
 
-// How an operation passes marks on.
-enum class Passing : std::uint8_t {
-    USE,    // not at all: it uses its operands
-    PRODUCT,    // the same, for an mma, whose results are several registers
-    MOVE,
-    PACK,
-    UNPACK,
-    SELECT,
-    LOGIC,    // of each bit alone: and, or, xor, not, lop3
-    SHIFT_LEFT,
-    SHIFT_RIGHT,
-    CONVERT,
-    INSERT,    // bfi
-    EXTRACT,    // bfe
-    PERMUTE,    // prmt
-    CARRY,    // from a bit to all higher ones: add, sub, mul, mad, neg
-    FLOAT,    // a use; but what a shuffle took from no lane goes on to the whole result
-};
-struct PassingRule {
-    Passing how = Passing::USE;
-    std::uint8_t to = 0, from = 0;    // bytes of the result and of the operands
-    bool is_signed = false;
-    std::uint8_t table = 0;    // LOGIC: the truth table, as lop3 has it; 0: operand 4 holds it
-};
-PassingRule passing_rule(const std::string& operation);
-
 // The marks of one slot of a frame: bits, and for each lane the number of the load (Origins).
 struct MarkedSlot {
     std::array<std::uint64_t, WARP_SIZE> bits{};

@@ -106,7 +106,7 @@ std::uint32_t Recorder::begin(Worker& w, Warp& warp, const Instruction& i, std::
         }
     open_ = false;
     if (!recording_.watched[w.block_linear]) return lanes;
-    const Control control = w.decoded[pc].run == nullptr ? w.decoded[pc].control : COMPUTE;
+    const Control control = w.decoded[pc].control;
     if (i.guard != 0 && (control == BRANCH_TO || control == RETURN || control == EXIT)) {
         open(w, warp, i, pc, active, IS_DECIDED);
         newer_.push_back(lanes);

@@ -24,15 +24,14 @@ bool check_row(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
     return false;
 }
 
-}    // namespace
+template <class T> void add_check(const char* name) {
+    add_operation(name, check_row<T>, READS);
+    operations().back().decoded.only_looks = true;
+}
+const bool registered = [] {
+    add_check<std::int64_t>("row.check.s64"), add_check<std::int32_t>("row.check.s32");
+    add_check<std::uint32_t>("row.check.u32");
+    return true;
+}();
 
-MachineOperation row_operation(const std::string& name) {
-    if (name == "row.check.s64") return check_row<std::int64_t>;
-    if (name == "row.check.s32") return check_row<std::int32_t>;
-    if (name == "row.check.u32") return check_row<std::uint32_t>;
-    return nullptr;
-}
-void name_row_operations(std::vector<std::string>& names) {
-    for (const char* type : {"s64", "s32", "u32"})
-        names.push_back(std::string("row.check.") + type);
-}
+}    // namespace

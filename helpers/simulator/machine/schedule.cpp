@@ -154,7 +154,7 @@ void arrive_at_barrier(Worker& w, Warp& warp, const Instruction& i, std::int32_t
 bool only_ends(const Worker& w, std::int32_t pc) {
     for (;; ++pc) {
         const Instruction& i = w.launch.program.instructions[pc];
-        const auto control = w.decoded[pc].run == nullptr ? w.decoded[pc].control : MACHINE;
+        const Control control = w.decoded[pc].control;
         if (control == EXIT || control == RETURN) return true;
         if (control == BRANCH_TO && i.guard == 0 && i.target > pc) pc = i.target - 1;
         else if (control != NOTHING) return false;
@@ -304,9 +304,9 @@ __attribute__((noinline)) void use_marks_of(Worker& w, Warp& warp, const Instruc
         case MACHINE:    // loads and stores see to it themselves; of the others nothing is known
             if (decoded.machine == run_load || decoded.machine == run_store || decoded.only_looks)
                 break;
-            if (decoded.detail != 0) use_marks(w, warp, i, lanes, 1, i.count);    // a division
             drop_marks(warp, i, lanes, 0, i.count);
             break;
+        case DIVIDE: pass_marks(w, warp, i, lanes, decoded.passing); break;
         case ATOMIC_UPDATE:
             use_marks(w, warp, i, lanes, 0, 1);
             use_marks(w, warp, i, lanes, 1 + i.elements, i.count);
@@ -370,7 +370,7 @@ template <bool records> bool run_path(Worker& w, Warp& warp) {
         }
         if constexpr (records) lanes = w.recorder->begin(w, warp, i, pc, active, lanes);
         if (UNLIKELY(executed != nullptr) && lanes != 0) ++executed[pc], ++warp.steps;
-        if (LIKELY(decoded.run != nullptr)) {
+        if (LIKELY(decoded.control == COMPUTE)) {
             if (lanes != 0) {
                 if (UNLIKELY(!warp.marks.empty())) pass_marks(w, warp, i, lanes, decoded.passing);
                 decoded.run(warp, i, lanes);
@@ -385,6 +385,12 @@ template <bool records> bool run_path(Worker& w, Warp& warp) {
         }
         if (UNLIKELY(!warp.marks.empty())) use_marks_of(w, warp, i, lanes, decoded);
         switch (decoded.control) {
+            case DIVIDE:
+                report_zero_divisors(w, warp, i, pc, lanes);
+                decoded.run(warp, i, lanes);
+                recorded(i, lanes);
+                ++pc;
+                break;
             case MACHINE:
                 warp.path().pc = pc;
                 if (UNLIKELY(w.overlaps.is_active())) w.overlaps.watch(w, warp, i, pc, lanes);
@@ -508,6 +514,18 @@ template <bool records> bool run_path(Worker& w, Warp& warp) {
         }
     }
 }
+
+const bool registered = [] {
+    add_operation("bra", BRANCH_TO), add_operation("brx.idx", BRANCH_BY_INDEX);
+    add_operation("call", CALL), add_operation("ret", RETURN), add_operation("exit", EXIT);
+    add_operation("trap", TRAP_HERE), add_operation("brkpt", TRAP_HERE);
+    add_operation("fence", FENCE), add_operation("activemask", ACTIVE_MASK);
+    add_operation("mov.clock", CLOCK), add_operation("mov.local", LOCAL_ADDRESS);
+    add_operation("yield", YIELD);
+    for (const char* name : {"prefetch", "nanosleep", "griddepcontrol", "pmevent"})
+        add_operation(name, NOTHING);
+    return true;
+}();
 
 }    // namespace
 

@@ -203,13 +203,12 @@ const Named table[] = {
     {"bar.warp.sync", {stage_nothing, wait, 0, true}},
 };
 
-}    // namespace
+const bool registered = [] {
+    for (const Named& one : table) {
+        add_operation(one.name, MEET);
+        operations().back().decoded.meeting = &one.operation;
+    }
+    return true;
+}();
 
-const WarpOperation* warp_operation(const std::string& name) {
-    for (const Named& one : table)
-        if (name == one.name) return &one.operation;
-    return nullptr;
-}
-void name_warp_operations(std::vector<std::string>& names) {
-    for (const Named& one : table) names.emplace_back(one.name);
-}
+}    // namespace

@@ -169,7 +169,8 @@ def _encoding(ptx: str, mangled: str, contract: bool) -> Encoding:
     """Return both forms of a kernel. A launch that counts needs both, one right after the other.
     Raises Unsupported and ParseError.
     """
-    return Encoding(parsed(ptx), mangled, library.operation_ids(), contract)
+    ids, operands = library.operation_ids(), library.operation_operands()
+    return Encoding(parsed(ptx), mangled, ids, operands, contract)
 
 
 def _checked(compiled: Compiled) -> Checked:
@@ -190,8 +191,9 @@ def _of_careful(compiled: Compiled, mangled: str) -> Program:
     module = _checked(compiled)
     # This PTX keeps code that no thread reaches, such as a group's barrier for clusters and grids.
     contract = compiled.contract
-    encoding = Encoding(Inlined(module), mangled, library.operation_ids(), contract, True)
-    program = told_apart(encoding.program, library.operation_ids())
+    ids, operands = library.operation_ids(), library.operation_operands()
+    encoding = Encoding(Inlined(module), mangled, ids, operands, contract, True)
+    program = told_apart(encoding.program, ids)
     return dataclasses.replace(program, axes=module.axes)
 
 
@@ -228,7 +230,8 @@ def _encoder() -> str:
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))]
     # The numbers count as well: after another library of operations is loaded, the names have other
     # numbers.
-    operations = (f"{name} {number}" for name, number in library.operation_ids().items())
+    operands = library.operation_operands()
+    operations = (f"{name} {n} {operands[name]}" for name, n in library.operation_ids().items())
     return toolchain.content_key(*texts, "\n".join(operations))
 
 

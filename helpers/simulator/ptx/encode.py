@@ -1,6 +1,6 @@
 """A kernel and the functions that it calls, as arrays that the machine runs (machine/program.h).
 
-    encoding = Encoding(module, "conv1d_basic", operation_ids)
+    encoding = Encoding(module, "conv1d_basic", operation_ids, operands)
     encoding.program    # for a launch whose traffic nobody counts
     encoding.counted()  # the same instructions, with what the machine counts of each access
 
@@ -146,10 +146,11 @@ class Piece:
 class Encoding:
     """A kernel and the functions that it calls, encoded once for both forms of its program.
 
-    operation_ids: the index of each operation by its name; contract: whether products and sums
-    become fused multiply-adds, see contraction.py; leaves_out: an instruction that the machine does
-    not run is no error until a thread comes to it, see Context; keeps_registers: each register of
-    the PTX has a slot of its own, and no copy between two of them is left out.
+    operation_ids, operands: the index of each operation by its name, and the letters of its
+    operands; contract: whether products and sums become fused multiply-adds, see contraction.py;
+    leaves_out: an instruction that the machine does not run is no error until a thread comes to
+    it, see Context; keeps_registers: each register of the PTX has a slot of its own, and no copy
+    between two of them is left out.
 
     Raises KeyError if the module has no such kernel, ParseError, Unsupported.
     """
@@ -159,11 +160,12 @@ class Encoding:
         module: Module,
         name: str,
         operation_ids: Mapping[str, int],
+        operands: Mapping[str, str],
         contract: bool = True,
         leaves_out: bool = False,
         keeps_registers: bool = False,
     ):
-        self._context = Context(module, operation_ids, contract, leaves_out)
+        self._context = Context(module, operation_ids, operands, contract, leaves_out)
         self._keeps_registers = keeps_registers
         self.pieces: list[Piece] = []
         self.program = self._encoded(module, name)

@@ -1,8 +1,8 @@
-"""The table of PTX's instructions: a row says which operands one has, and how it is lowered.
+"""The table of PTX's instructions that are lowered in a way of their own.
 
 `opcodes` splits an opcode by its row, and `lower` translates it. An instruction without a row is
-plain: it has one result, and all operands have the opcode's last type. The machine's operation
-registers itself in C++ under the name that the row makes (machine/operations.h).
+plain: it has one result, and the row of the machine's operation (machine/operations.h) says all
+else of it, the types of its operands too.
 """
 
 from __future__ import annotations
@@ -22,17 +22,15 @@ WIDTHS = TYPE_BYTES | {
 class Instruction:
     """The row of one instruction or several.
 
-    types: of the operands, results first; the last one stands for all that follow. t and f: the
-    opcode's last and first type; w: t of twice the width; u: u32; p: a predicate; x: whatever the
-    register is, and a constant is u32. second: likewise, of q in p|q. result: whether operand 0 is
-    a result, unless it is an address. lowering: the method of `lower.Lowering`. across: results
+    types: letters of the operands, results first, as in machine/operations.h; x: whatever the
+    register is, and a constant is u32; "" for those of the machine's row. result: whether operand 0
+    is a result, unless it is an address. lowering: the method of `lower.Lowering`. across: results
     need other slots than their sources, because lanes read each other's values. operation: the
     first part of the operation's name, if not the root. drops: parts that this name lacks; None
     for all parts.
     """
 
-    types: str = "t"
-    second: str = "p"
+    types: str = ""
     result: bool = True
     lowering: str = "plain"
     across: bool = False
@@ -50,31 +48,13 @@ _OF_ACCESSES = (*WIDTHS, "global", "shared", "local", "const", "param", "cluster
 # By opcodes, which are roots such as "shl", or a root and a part such as "mul.wide". The first row
 # that fits counts.
 ROWS = {
-    # Numbers.
-    "mul.wide": Instruction("wtt", "x"),
-    "mad.wide": Instruction("wttw", "x"),
-    "set": Instruction("fttp"),
-    "setp": Instruction("pttp"),
-    "slct": Instruction("ffft"),
-    "selp": Instruction("tttp"),
-    "testp": Instruction("pt"),
-    "bfe": Instruction("ttuu"),
-    "bfi": Instruction("tttuu"),
-    "bfind popc clz": Instruction("ut"),
-    "shl shr": Instruction("ttu"),
-    "shf": Instruction("tttu"),
-    "lop3.and lop3.or": Instruction("tttttp"),
-    "dp4a dp2a": Instruction("u"),
-    "vadd vsub vabsdiff vmin vmax vset vadd2 vsub2 vabsdiff2 vmin2 vmax2 vset2 vavrg2 vadd4 vsub4 "
-    "vabsdiff4 vmin4 vmax4 vset4 vavrg4": Instruction("u", "x"),
-    "cvt.pack": Instruction("u", "x"),
-    "cvt": Instruction("ft"),
+    # Numbers and addresses.
     "mov": Instruction(lowering="move"),
     "cvta": Instruction(lowering="to_space"),
     "isspacep": Instruction(lowering="is_space"),
     # Other lanes.
     "shfl": Instruction("ttuuu", lowering="with_gaps", across=True, drops=WIDTHS),
-    "vote.ballot": Instruction("upu", "x", lowering="with_gaps", across=True, drops=WIDTHS),
+    "vote.ballot": Instruction("upu", lowering="with_gaps", across=True, drops=WIDTHS),
     "vote": Instruction("ppu", lowering="with_gaps", across=True, drops=WIDTHS),
     "match": Instruction("utu", lowering="with_gaps", across=True, drops=WIDTHS),
     "elect": Instruction("uu", lowering="with_gaps", across=True),
@@ -82,40 +62,41 @@ ROWS = {
     "activemask": Instruction("u", across=True, drops=WIDTHS),
     # Memory.
     "ld ldu": Instruction(lowering="load", operation="ld", drops=None),
+    "st.async st.bulk": Instruction("x", result=False),
     "st": Instruction(result=False, lowering="store", drops=None),
     "atom red": Instruction(lowering="atomic", operation="atom", drops=_OF_ACCESSES),
-    "cp": Instruction("x", "x", result=False, lowering="asynchronous"),
+    "cp": Instruction("x", result=False, lowering="asynchronous"),
     "createpolicy": Instruction(lowering="policy"),
-    "mapa getctarank tensormap": Instruction("x", "x"),
+    "mapa getctarank tensormap": Instruction("x"),
     "prefetch prefetchu discard applypriority": Instruction(
         lowering="bare", operation="prefetch", drops=None
     ),
     # Barriers, and the order of memory.
-    "barrier.cluster": Instruction("x", "x", result=False, lowering="barrier", drops=WIDTHS),
+    "barrier.cluster": Instruction("x", result=False, lowering="barrier", drops=WIDTHS),
     "bar.sync bar.arrive barrier.sync barrier.arrive": Instruction(
-        "x", "x", result=False, lowering="barrier", operation="bar", drops=WIDTHS
+        "x", result=False, lowering="barrier", operation="bar", drops=WIDTHS
     ),
-    "bar barrier": Instruction("x", "x", lowering="barrier", operation="bar", drops=WIDTHS),
-    "mbarrier.arrive mbarrier.arrive_drop": Instruction("x", "x"),
+    "bar barrier": Instruction("x", lowering="barrier", operation="bar", drops=WIDTHS),
+    "mbarrier.arrive mbarrier.arrive_drop": Instruction("x"),
     "mbarrier.init mbarrier.inval mbarrier.expect_tx mbarrier.complete_tx": Instruction(
-        "x", "x", result=False
+        "x", result=False
     ),
-    "mbarrier": Instruction("x", "x"),
-    "fence": Instruction("x", "x", result=False, drops=("sc", "shared", "cluster", "global")),
-    "membar": Instruction("x", "x", result=False, lowering="bare", operation="fence"),
+    "mbarrier": Instruction("x"),
+    "fence": Instruction("x", result=False, drops=("sc", "shared", "cluster", "global")),
+    "membar": Instruction("x", result=False, lowering="bare", operation="fence"),
     # Matrices.
-    "wmma.store": Instruction("x", "x", result=False, across=True),
-    "mma wmma movmatrix": Instruction("x", "x", across=True),
-    "ldmatrix": Instruction("x", "x"),
-    "stmatrix setmaxnreg": Instruction("x", "x", result=False),
+    "wmma.store": Instruction("x", result=False, across=True),
+    "mma wmma movmatrix": Instruction("x", across=True),
+    "ldmatrix": Instruction("x"),
+    "stmatrix setmaxnreg": Instruction("x", result=False),
     # Control.
     "bra": Instruction(result=False, lowering="branch"),
     "brx.idx": Instruction(result=False, lowering="branch_by_index"),
     "call": Instruction(result=False, lowering="call"),
     "ret exit trap": Instruction(result=False, lowering="end"),
-    "brkpt": Instruction(result=False),
+    "brkpt": Instruction("x", result=False),
     "nanosleep": Instruction("u", result=False, drops=None),
-    "griddepcontrol": Instruction("x", "x", result=False, lowering="bare", drops=None),
+    "griddepcontrol": Instruction("x", result=False, lowering="bare", drops=None),
     "pmevent": Instruction(lowering="bare", drops=None),
     "row": Instruction(lowering="check_row"),  # of ours: a check of a row's bounds
 }

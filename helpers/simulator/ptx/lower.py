@@ -107,17 +107,14 @@ class Lowering(Values):
 
     def plain(self, statement: Statement, opcode: Opcode) -> None:
         """Lower an instruction without rules of its own: its results, then its sources."""
-        operands, types = statement.operands, opcode.types
-        if opcode.policy:
-            operands = operands[:-1]
+        operands = statement.operands[:-1] if opcode.policy else statement.operands
+        # "x": an operation that the machine does not have is refused below.
+        types = opcode.types(opcode.row.types or self.context.operands.get(opcode.name) or "x")
         results: list[int] = []
         if opcode.result and operands and not isinstance(operands[0], Address):
             first = operands[0]
             if isinstance(first, Pair):
-                results = [
-                    self.result(first.first, types[0]),
-                    self.result(first.second, opcode.second_result),
-                ]
+                results = [self.result(first.first, types[0]), self.result(first.second, "pred")]
             elif isinstance(first, list):
                 results = [self.result(one, types[0]) for one in first]
             else:
@@ -134,14 +131,14 @@ class Lowering(Values):
 
     def with_gaps(self, statement: Statement, opcode: Opcode) -> None:
         """Lower shfl, vote, match.all and elect. A missing operand becomes NONE."""
-        operands, types = statement.operands, opcode.types
+        operands, types = statement.operands, opcode.types(opcode.row.types)
         first = operands[0]
         results = [first.first, first.second] if isinstance(first, Pair) else [first]
         if opcode.name.startswith(("shfl", "match.all")) and len(results) == 1:
             results.append(Nothing())
+        of_results = types[0], "pred"
         found = [
-            self.result(one, type)
-            for one, type in zip(results, (types[0], opcode.second_result), strict=False)
+            self.result(one, type) for one, type in zip(results, of_results, strict=False)
         ]
         read = self.sources(operands[1:], types, 1)
         if opcode.root in ("shfl", "vote"):
@@ -149,19 +146,19 @@ class Lowering(Values):
         self.emit(self.template(opcode, 0, len(found), True), found + read)
 
     def load(self, statement: Statement, opcode: Opcode) -> None:
-        first, type = statement.operands[0], opcode.types[-1]
+        first, type = statement.operands[0], opcode.last_type
         parts = first if isinstance(first, list) else [first]
         self.memory(
             opcode, statement.operands[1], [self.result(one, type) for one in parts], len(parts)
         )
 
     def store(self, statement: Statement, opcode: Opcode) -> None:
-        second, type = statement.operands[1], opcode.types[-1]
+        second, type = statement.operands[1], opcode.last_type
         parts = second if isinstance(second, list) else [second]
         self.memory(opcode, statement.operands[0], [self.source(one, type) for one in parts], 0)
 
     def atomic(self, statement: Statement, opcode: Opcode) -> None:
-        operands, type = list(statement.operands), opcode.types[-1]
+        operands, type = list(statement.operands), opcode.last_type
         if opcode.policy:
             operands.pop()
         if opcode.root == "red":
@@ -176,7 +173,7 @@ class Lowering(Values):
 
     def move(self, statement: Statement, opcode: Opcode) -> None:
         result, source = statement.operands
-        type = opcode.types[-1]
+        type = opcode.last_type
         bits = 8 * opcode.width
         if isinstance(source, list):
             name, part = f"pack.b{bits}.b{bits // len(source)}", f"b{bits // len(source)}"
@@ -195,7 +192,7 @@ class Lowering(Values):
     def to_space(self, statement: Statement, opcode: Opcode) -> None:
         """Lower cvta. Addresses of .global and .const memory are generic addresses already."""
         result, source = statement.operands
-        type = opcode.types[-1]
+        type = opcode.last_type
         operands = [self.result(result, type), self.source(source, type)]
         if opcode.space in (GLOBAL_SPACE, CONST_SPACE):
             self.emit(self.template(describe(f"mov.{type}"), 0, 1, False), operands)
@@ -248,7 +245,8 @@ class Lowering(Values):
         ):
             zero, size = self.context.statics.constant(4, 0), self.source(operands[2], "u32")
             operands[3:] = [self.simple("selp.b32", [self.temporary(4), zero, size, last])]
-        self.emit(self.template(opcode, 0, 0, True), self.sources(operands, opcode.types, 0))
+        types = opcode.types(opcode.row.types)
+        self.emit(self.template(opcode, 0, 0, True), self.sources(operands, types, 0))
 
     def bare(self, statement: Statement, opcode: Opcode) -> None:
         self.emit(self.template(opcode, 0, 0, True), [])
@@ -265,7 +263,7 @@ class Lowering(Values):
         """Lower row.check: an index, and as a constant its axis and extent (see axes.py)."""
         index, what = statement.operands
         assert isinstance(what, Literal)
-        operands = [self.source(index, opcode.types[-1])]
+        operands = [self.source(index, opcode.last_type)]
         self.emit(self.template(opcode, 0, 0, True), operands, what.bits)
 
     # ---- control flow

@@ -1,6 +1,6 @@
 """Translates an opcode of PTX to the machine's operation: its name, its flags, and its operands.
 
-    describe("fma.rn.ftz.f32")   # name "fma.f32", flags FTZ, types of the operands ("f32",) * 4
+    describe("fma.rn.ftz.f32")   # name "fma.f32", flags FTZ, type "f32"
     describe("ld.volatile.global.v2.f32")   # name "ld", space GLOBAL_SPACE, 2 elements of 4 bytes
 
 The numbers are those of machine/program.h.
@@ -9,6 +9,7 @@ The numbers are those of machine/program.h.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .instructions import WIDTHS, Instruction, instruction
@@ -65,9 +66,9 @@ _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 
 @dataclass(frozen=True, eq=False)
 class Opcode:
-    """The parts of an opcode. types: the type of each operand, results first; the last type is for
-    all further operands ("": any type). type: number of the last type. width: bytes of one element.
-    result: whether operand 0 is a result (unless it is an address).
+    """The parts of an opcode. letters: the type that each letter of a row's operands stands for
+    ("": any type). type: number of the last type. width: bytes of one element. result: whether
+    operand 0 is a result (unless it is an address).
     """
 
     text: str
@@ -78,8 +79,7 @@ class Opcode:
     width: int
     elements: int
     type: int
-    types: tuple[str, ...]
-    second_result: str  # the type of q in p|q
+    letters: Mapping[str, str]
     result: bool
     policy: bool  # whether the last operand is a cache policy
     row: Instruction  # of the table
@@ -87,6 +87,16 @@ class Opcode:
     @property
     def root(self) -> str:
         return self.parts[0]
+
+    @property
+    def last_type(self) -> str:
+        return self.letters["t"]
+
+    def types(self, operands: str) -> tuple[str, ...]:
+        """Return the types that the letters of operands stand for, the last one for all that
+        follow.
+        """
+        return tuple(self.letters[one] for one in operands)
 
 
 @functools.cache
@@ -141,8 +151,7 @@ def describe(text: str) -> Opcode:
     }
     return Opcode(
         text, parts, name, flags, space, WIDTHS.get(last, 0), elements, TYPES.get(last, 0),
-        tuple(letters[one] for one in row.types), letters[row.second], row.result,
-        "L2::cache_hint" in parts, row,
+        letters, row.result, "L2::cache_hint" in parts, row,
     )
 
 

@@ -151,13 +151,15 @@ def operations(ids: Mapping[str, int]) -> Operations:
 class Context:
     """What the functions of a program share.
 
-    contract: whether products and sums are contracted; leaves_out: an instruction that the machine
-    does not run becomes a trap with the immediate LEFT_OUT; shared: offset of each shared variable
-    (of a module's by its name).
+    operands: of each operation the letters of its operands (machine/operations.h); contract:
+    whether products and sums are contracted; leaves_out: an instruction that the machine does not
+    run becomes a trap with the immediate LEFT_OUT; shared: offset of each shared variable (of a
+    module's by its name).
     """
 
     module: Module
     operation_ids: Mapping[str, int]
+    operands: Mapping[str, str]
     contract: bool = True
     leaves_out: bool = False
     statics: Statics = field(default_factory=Statics)
