@@ -19,12 +19,13 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import ClassVar
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from ..compile import compiler_cache, toolkit
+from ..compile import compiler_cache, servers, toolkit
 from ..compile.compiler import Compiled, parsed
 from ..compile.toolchain import CompileFailed
 from ..ptx import cubin
@@ -296,6 +297,23 @@ class _Assembling:
             self._running.pop(self._parts, None)
 
 
+@dataclass(frozen=True)
+class _Call:
+    """A call of ptxas. flags: its options."""
+
+    source: ClassVar[str] = "kernel.ptx"
+    gate: ClassVar[str] = "kernel.ptx"
+    result: ClassVar[str] = "kernel.cubin"
+    flags: tuple[str, ...]
+
+    def command(self, folder: Path) -> list[str]:
+        return [str(toolkit.program("ptxas")), *self.flags, self.source, "-o", self.result]
+
+
+# A server has filled the tables of the language.
+_servers = servers.Servers()
+
+
 def _assembled(ptx: str, architecture: str, registers: int, contract: bool) -> tuple[bytes, str]:
     """Return the cubin and the messages of ptxas. Raises CompileFailed with ptxas's own words."""
     _Assembling.finish((ptx, architecture, registers, contract))
@@ -315,32 +333,20 @@ def _assemble(ptx: str, architecture: str, registers: int, contract: bool) -> tu
         and isinstance(record.get("log"), str)
     ):
         return base64.b64decode(record["cubin"]), record["log"]
-    assembler = toolkit.program("ptxas")
-    if assembler is None:
+    if toolkit.program("ptxas") is None:
         raise toolkit.ToolkitMissingError(
             "registers and machine code need NVIDIA's assembler: "
             + toolkit.install_command("nvidia-cuda-nvcc")
         )
     limit = [f"--maxrregcount={registers}"] if registers else []
     limit += [] if contract else ["--fmad=false"]
-    with toolkit.scratch() as folder:
-        (folder / "kernel.ptx").write_text(ptx, encoding="utf-8")
-        arguments = [
-            f"-arch=sm_{architecture}",
-            "-lineinfo",
-            "-v",
-            *limit,
-            "kernel.ptx",
-            "-o",
-            "kernel.cubin",
-        ]
-        process = toolkit.run([str(assembler), *arguments], folder)
-        if process.returncode:
-            refused = (process.stderr or process.stdout).strip()
-            if process.returncode > 0:  # else the system has ended it
-                compiler_cache.store("cubin", key, {"refused": refused})
-            raise CompileFailed(refused)
-        cubin, log = (folder / "kernel.cubin").read_bytes(), process.stderr + process.stdout
+    done = _servers.run(_Call((f"-arch=sm_{architecture}", "-lineinfo", "-v", *limit)), ptx)
+    if done.status:
+        refused = done.said.strip()
+        if done.status > 0:  # else the system has ended it
+            compiler_cache.store("cubin", key, {"refused": refused})
+        raise CompileFailed(refused)
+    cubin, log = done.result, done.said
     compiler_cache.store("cubin", key, {"cubin": base64.b64encode(cubin).decode(), "log": log})
     return cubin, log
 
