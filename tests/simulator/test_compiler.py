@@ -65,7 +65,7 @@ def own_cache(tmp_path, monkeypatch):
 
 def forget() -> None:
     """Forget what the process has compiled."""
-    for kept in (compiler._compiled, compiler._by_cicc, compiler.as_nvcc):
+    for kept in (compiler._compiled, compiler._by_cicc, compiler._careful, compiler.as_nvcc):
         kept.cache_clear()
     cicc._servers.called.clear()
 
@@ -1162,6 +1162,16 @@ def test_nvdisasm_lists_a_program_once(monkeypatch):
     assert len(set(listings)) == 3
     monkeypatch.setattr(toolkit, "run", lambda *_: pytest.fail("nvdisasm runs again"))
     assert [kind(program) for kind, program in asked] == listings
+
+
+@needs_nvdisasm
+def test_a_text_under_two_names_is_assembled_once(monkeypatch):
+    first, second = (compile_source(PLAIN, file=file) for file in ("kernel.cu", "named.cu"))
+    code = assembly.sass(first)
+    monkeypatch.setattr(assembly._servers, "run", lambda *_: pytest.fail("ptxas runs again"))
+    assert 'File "named.cu", line 3' in assembly.sass(second)
+    assert assembly.sass(second).replace("named.cu", "kernel.cu") == code
+    assert compiler._careful.cache_info().misses == 1
 
 
 # ---- the wheels ----

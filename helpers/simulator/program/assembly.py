@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from ..compile import compiler_cache, servers, toolkit
+from ..compile import compiler_cache, named_later, servers, toolkit
 from ..compile.compiler import Compiled, parsed
 from ..compile.toolchain import CompileFailed
 from ..ptx import cubin
@@ -247,19 +247,20 @@ def _listing(compiled: Compiled, lines: str) -> str | None:
     key = compiler_cache.key_of(parts)
     record = compiler_cache.load("listing", key)
     if record is not None and isinstance(record.get("text"), str):
-        return record["text"]
+        return record["text"].replace(named_later.STAND_IN, compiled.file)
     with toolkit.scratch() as folder:
         (folder / "kernel.cubin").write_bytes(cubin)
         process = toolkit.run([str(disassembler), *options, "kernel.cubin"], folder)
     if process.returncode:
         raise CompileFailed(f"nvdisasm: {(process.stderr or process.stdout).strip()}")
     compiler_cache.store("listing", key, {"text": process.stdout})
-    return process.stdout
+    return process.stdout.replace(named_later.STAND_IN, compiled.file)
 
 
 def _input(compiled: Compiled) -> tuple[str, str, int, bool]:
-    """Return what decides the machine code, beside the version of ptxas."""
-    return compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
+    """Return what decides the machine code, beside the version of ptxas: not the file's name."""
+    ptx = named_later.unnamed(compiled.ptx, compiled.file)
+    return ptx, compiled.architecture, compiled.registers, compiled.contract
 
 
 class _Assembling:
