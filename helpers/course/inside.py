@@ -90,7 +90,7 @@ def _load_simulator(machine: str) -> None:
     cannot be forked safely.
     """
     from helpers.course import kernel_job  # noqa: F401
-    from helpers.simulator.compile import cicc, front_ends, standard_headers, toolkit
+    from helpers.simulator.compile import front_ends, servers, standard_headers, toolkit
     from helpers.simulator.machine import library
     from helpers.simulator.program import encoded
 
@@ -102,7 +102,7 @@ def _load_simulator(machine: str) -> None:
     encoded._encoder()
     toolkit.include_directories()
     toolkit.host_compiler()
-    cicc.never_serve()
+    servers.never_serve()
 
 
 def _serve(

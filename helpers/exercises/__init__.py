@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from helpers.exercises.judge.base import BaseExercise
     from helpers.kernel_cells import KernelCell
 
-__all__ = ["earlier", "find", "names", "of_lab", "progress"]
+__all__ = ["answered_by", "earlier", "find", "names", "of_lab", "progress"]
+
+_shown: list[BaseExercise] = []  # by `progress`: of the lab that this session works on
 
 
 class UnknownExerciseError(LookupError):
@@ -112,7 +114,15 @@ def progress(number: str) -> None:
         known = ", ".join(sorted(_by_lab()))
         raise UnknownExerciseError(f"lab {number} has no exercise; there are labs {known}")
     _shorten_errors()
+    _shown[:] = every
     states.show(states.of(number, every))
+
+
+def answered_by(text: str) -> BaseExercise | None:
+    """Return the exercise that the text of a cell answers, among those that `progress` has shown;
+    None if there is none.
+    """
+    return next((one for one in _shown if one.is_answer(text)), None)
 
 
 @cache

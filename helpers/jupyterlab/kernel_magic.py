@@ -15,18 +15,21 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
-from helpers import device, kernel_cells
+from helpers import device, exercises, kernel_cells
 from helpers.exercises.judge import cell_texts, compiler_words
 from helpers.jupyterlab import bar, cell_marks, tracebacks
 from helpers.kernel_cells import USAGE, with_c_linkage
 from helpers.kernel_cells import CellError as KernelError
 from helpers.simulator.compile.toolchain import CompilerMissingError
 from helpers.simulator.compile.toolkit import ToolkitMissingError
+
+if TYPE_CHECKING:
+    from helpers.simulator.compile.ahead import Ahead
 
 __all__ = [
     "UNBOUND",
@@ -59,6 +62,7 @@ class KernelMagics(Magics):
         self._texts: dict[str, str] = {}  # of the cells that were compiled, by name
         self._compiling = ""  # the name of the latest
         self._cells: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._ahead: dict[str, Ahead] = {}  # what the check of a cell will need, by name
 
     def watch(self, info: Any) -> None:
         """Keep what IPython says of the cell that it is about to run: its text and its id."""
@@ -121,6 +125,15 @@ class KernelMagics(Magics):
         function.raw = self.text() or one.text
         self._session.push({name: function})
         del self.unbound[name]
+        self._begin_check(one)
+
+    def _begin_check(self, one: kernel_cells.KernelCell) -> None:
+        """Begin to compile for the check that probably follows, and no longer for the last text."""
+        if (last := self._ahead.pop(one.name, None)) is not None:
+            last.stop()
+        exercise = exercises.answered_by(one.text)
+        if exercise is not None and (ahead := exercise.begin(one)) is not None:
+            self._ahead[one.name] = ahead
 
 
 def load_ipython_extension(shell) -> None:

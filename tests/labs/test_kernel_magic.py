@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+import uuid
 import warnings
 
 import numpy as np
 import pytest
 
-from helpers import device, kernel_cells, simulator
+from helpers import device, exercises, kernel_cells, simulator
 from helpers.jupyterlab import kernel_magic
 from helpers.jupyterlab.kernel_magic import KernelError, with_c_linkage
+from helpers.simulator.compile import front_ends
 from helpers.simulator.machine import library, prebuilt
 from helpers.simulator.program import encoded
 
@@ -300,3 +303,20 @@ def test_the_kernel_of_a_cell_is_found(source, name):
 )
 def test_c_linkage_is_added_once_and_on_the_same_line(source, want):
     assert with_c_linkage(source) == want
+
+
+def test_a_cell_begins_to_compile_for_its_check(shell, monkeypatch):
+    """All that the first check of an answer needs before it counts, here for three widths."""
+    exercises.progress("104")
+    exercise = exercises.find("conv1d_tiled_steps")
+    assert shell.run_cell(f"{exercise.solution}\n// {uuid.uuid4()}, which no cache knows").success
+    for kind in ("ahead", "careful"):  # the first kind starts the second
+        for thread in [one for one in threading.enumerate() if one.name == kind]:
+            thread.join()
+    translated = []
+    for name in ("translate", "careful"):
+        work = getattr(front_ends, name)
+        count = lambda *given, work=work: (translated.append(given), work(*given))[1]  # noqa: E731
+        monkeypatch.setattr(front_ends, name, count)
+    assert exercise.check(shell.user_ns["conv1d_tiled_steps"]).passed
+    assert not translated

@@ -28,6 +28,7 @@ from helpers.simulator.compile import (
     named_later,
     nvrtc,
     nvrtc_worker,
+    servers,
     standard_headers,
     toolkit,
 )
@@ -57,16 +58,16 @@ def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("HALO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(CarefulTranslation, "begin", lambda *_: None)
     forget()
-    cicc._servers.end()
+    cicc._servers.processes.end()
     yield
     forget()
 
 
 def forget() -> None:
     """Forget what the process has compiled."""
-    for kept in (compiler._compiled, compiler._by_cicc, compiler.as_nvcc):
+    for kept in (compiler._compiled, compiler._by_cicc, compiler._careful, compiler.as_nvcc):
         kept.cache_clear()
-    cicc._called.clear()
+    cicc._servers.called.clear()
 
 
 def kernel_of(source: str, **given) -> compiler.KernelInfo:
@@ -608,16 +609,36 @@ def test_a_server_of_the_front_end_writes_what_a_call_of_its_own_does():
     sources = [SHARED, wrong, PLAIN, WITH_HEADERS, deep, SHARED]
     alone = []
     for source in sources:
-        cicc._called.clear()
+        cicc._servers.called.clear()
         alone.append(front_end_of(source))
-    assert not cicc._servers.waiting
+    assert not cicc._servers.processes.waiting
     assert [front_end_of(source) for source in sources] == alone
-    (server,) = cicc._servers.waiting
+    (server,) = cicc._servers.processes.waiting
     assert server.poll() is None and not children_of(server.pid)
     folder = server.args[-1].removesuffix("/text.ptx")
     assert Path(folder).is_dir()
-    cicc._servers.end()
+    cicc._servers.processes.end()
     assert not Path(folder).exists()
+
+
+@needs_ptxas
+def test_a_server_of_the_assembler_writes_what_a_call_of_its_own_does():
+    """Byte for byte, also what it refuses, and with less to do."""
+    call = assembly._Call(("-arch=sm_90", "-lineinfo", "-v"))
+    ptx = compile_source(SHARED).ptx
+    texts = [ptx, ptx.replace("ret;", "rett;"), "", compile_source(WITH_HEADERS).ptx, ptx]
+    alone = [servers._run_once(call, text) for text in texts]
+    assembler = servers.Servers()
+    assembler.run(call, ptx)
+    assert not assembler.processes.waiting
+    served = [assembler.run(call, text) for text in texts]
+    assert len(assembler.processes.waiting) == 1
+    assembler.processes.end()
+    for one, other in zip(alone, served, strict=True):
+        timeless = (re.sub(r"time = .*", "", done.said) for done in (one, other))
+        assert (one.status, one.result) == (other.status, other.result)
+        assert len(set(timeless)) == 1
+    assert [bool(one.status) for one in alone] == [False, True, True, False, False]
 
 
 def front_end_of(source: str) -> list[str]:
@@ -1141,6 +1162,16 @@ def test_nvdisasm_lists_a_program_once(monkeypatch):
     assert len(set(listings)) == 3
     monkeypatch.setattr(toolkit, "run", lambda *_: pytest.fail("nvdisasm runs again"))
     assert [kind(program) for kind, program in asked] == listings
+
+
+@needs_nvdisasm
+def test_a_text_under_two_names_is_assembled_once(monkeypatch):
+    first, second = (compile_source(PLAIN, file=file) for file in ("kernel.cu", "named.cu"))
+    code = assembly.sass(first)
+    monkeypatch.setattr(assembly._servers, "run", lambda *_: pytest.fail("ptxas runs again"))
+    assert 'File "named.cu", line 3' in assembly.sass(second)
+    assert assembly.sass(second).replace("named.cu", "kernel.cu") == code
+    assert compiler._careful.cache_info().misses == 1
 
 
 # ---- the wheels ----

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from helpers.exercises import folders
 from helpers.exercises.judge import bar, earned, gaps
@@ -17,6 +17,10 @@ from helpers.exercises.judge.cases import LIMIT_S
 from helpers.exercises.judge.hints import next_hint
 from helpers.exercises.judge.verdict import ExerciseError, Verdict
 from helpers.kernels import Listing
+
+if TYPE_CHECKING:
+    from helpers.kernel_cells import KernelCell
+    from helpers.simulator.compile.ahead import Ahead
 
 NOTEBOOK_SEED = 1  # of the cases in a notebook; a grader takes another
 NO_SOLUTIONS = "This package of the labs has no solutions: your instructor has them."
@@ -88,6 +92,10 @@ class BaseExercise(abc.ABC):
     @abc.abstractmethod
     def is_stub(self, text: str) -> bool:
         """Return whether the text of a cell is the stub, up to comments and white space."""
+
+    def begin(self, cell: KernelCell) -> Ahead | None:
+        """Begin to compile what the check of a kernel will need, if it needs anything."""
+        return None
 
     @abc.abstractmethod
     def check(self, answer: Any) -> Verdict:

@@ -29,6 +29,7 @@ from helpers.exercises.judge.outcome import DoesNotCompile, Outcome
 from helpers.exercises.judge.verdict import Verdict
 from helpers.kernel_cells import CellError, KernelCell
 from helpers.quantities import quantity
+from helpers.simulator.compile.ahead import Ahead
 from helpers.simulator.compile.compiler import compile_source
 
 Arrays = np.ndarray | Mapping[str, np.ndarray]
@@ -85,6 +86,17 @@ class GradedExercise(BaseExercise):
     def accepts(self, cell: KernelCell) -> bool:
         """Return whether a kernel passes the check of a notebook."""
         return self._of_cell(cell, NOTEBOOK_SEED).passed
+
+    def begin(self, cell: KernelCell) -> Ahead | None:
+        """Begin to compile a kernel for the notebook's cases: sizes may be constants of a source.
+        Return None where the check refuses the kernel before.
+        """
+        with contextlib.suppress(CellError, gate.Refused):
+            gate.check(cell.text)
+            gate.check_includes(cell.text)
+            cases, _ = _drawn(self.cases, self.reference, NOTEBOOK_SEED)
+            return outcomes_of.begin(cell, self.fit_all(cell, cases))
+        return None
 
     # ---- for a grader ----
 

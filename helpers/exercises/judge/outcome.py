@@ -244,7 +244,7 @@ def _up_to_a_stop(
         return dataclasses.replace(one, arrays=outputs, misplaced=misplaced)
 
     cases = tuple(cases)
-    ahead = [_ahead(cell, cases, counts)]
+    ahead = [begin(cell, cases, counts)]
     try:
         outcomes: list[Outcome] = []
         for case in cases:
@@ -263,14 +263,14 @@ def _up_to_a_stop(
             if outcomes[-1].stopped in stops:
                 break
             if len(outcomes) == 1 and later:
-                ahead.append(_ahead(cell, later, counts=True))
+                ahead.append(begin(cell, later, counts=True))
     finally:
         for several in ahead:
             several.stop()
     return tuple(outcomes)
 
 
-def _ahead(cell: KernelCell, cases: Iterable[Case], counts: bool) -> Ahead:
+def begin(cell: KernelCell, cases: Iterable[Case], counts: bool = False) -> Ahead:
     """Begin to compile what the launches of the cases need: sizes may be constants of a source."""
     launches = [one for case in cases for one in case.plan(cell)]
     return Ahead([(one.source, one.options, f"{one.name}.cu") for one in launches], counts)

@@ -11,17 +11,14 @@ headers of CUDA behave as they do for NVRTC.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 from ..ptx.rows import BUILTINS
-from . import standard_headers, toolchain, toolkit
+from . import servers, standard_headers, toolkit
 from .compiler_options import Options
-from .compiler_processes import Process, Processes
 from .toolchain import CompileFailed
 
 # Functions of <cmath> that CUDA's headers expect to find in the namespace std.
@@ -112,7 +109,7 @@ _PRELUDE = "".join(
         "__assert_fail(#condition, __FILE__, __LINE__, __PRETTY_FUNCTION__))\n",
         *(f"#undef {name}\n" for name in _HOST),
         "#define __CUDACC_RTC__ 1\n#include <nv/target>\n",
-        # An empty file: a server goes on with a request where cicc opens it (cicc_gate.cpp).
+        # An empty file: a server goes on with a request where cicc opens it (servers.py).
         '#include "halo_gate.h"\n',
     ]
 )
@@ -177,9 +174,6 @@ _SWITCHES = {
 _FAST = ("-fast-math", "--gen_div_approx_ftz")
 
 
-# Without a library of C++: cicc has none of its own.
-_GATE_FLAGS = ("-O2", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-Wl,--as-needed")
-
 _EXTERN = re.compile(r"^\.extern \.func\b[^;]*?([\w$]+)\s*(?:\([^()]*\))?\s*;", re.MULTILINE)
 
 
@@ -221,18 +215,18 @@ def require_syntax(text: str, file: str, folders: tuple[Path, ...], options: Opt
 
 @dataclass(frozen=True)
 class _Call:
-    """What a call of cicc depends on beside the text."""
+    """A call of cicc. file, folders: as of `translate`; flags: its options."""
 
+    source: ClassVar[str] = "source/text.ii"
+    gate: ClassVar[str] = "headers/halo_gate.h"
+    result: ClassVar[str] = "text.ptx"
     file: str
     folders: tuple[Path, ...]
     flags: tuple[str, ...]
 
     def command(self, folder: Path) -> list[str]:
-        """Write all but the text into a folder, and return the command that runs there. Its source
-        is source/text.ii, and it writes text.ptx.
-        """
-        source, headers = folder / "source", folder / "headers"
-        source.mkdir()
+        headers = folder / "headers"
+        (folder / "source").mkdir()
         _write_headers(headers)
         includes = (*self.folders, headers, *toolkit.include_directories())
         return [
@@ -241,78 +235,21 @@ class _Call:
             "--orig_src_file_name", self.file, "--orig_src_path_name", self.file,
             "--include_file_name", "text.fatbin.c", "--gen_module_id_file",
             "--module_id_file_name", str(folder / "module_id"),
-            str(source / "text.ii"), "-o", str(folder / "text.ptx"),
+            str(folder / self.source), "-o", str(folder / self.result),
         ]  # fmt: skip
 
 
 def _run(text: str, file: str, folders: tuple[Path, ...], options: Options) -> str:
-    """Return the PTX of a text, "" if cicc writes none. Only the second call of its kind starts a
-    server: it pays from the third one on, and many programs make one.
-    """
+    """Return the PTX of a text, "" if cicc writes none."""
     require()
-    call = _Call(file, folders, tuple(_flags(options)))
-    answer = None
-    if call in _called and _is_served[0] and _gate() is not None:
-        answer, _ = _servers.ask(call, [text])
-    _called.add(call)
-    status, ptx, said = answer or _run_once(call, text)
-    if int(status):
-        raise CompileFailed(said.strip())
-    return ptx
+    done = _servers.run(_Call(file, folders, tuple(_flags(options))), text)
+    if done.status:
+        raise CompileFailed(done.said.strip())
+    return done.result.decode(errors="replace")
 
 
-def _run_once(call: _Call, text: str) -> list[str]:
-    """Return the exit status, the PTX and the messages of one run of cicc."""
-    with toolkit.scratch() as folder:
-        command = call.command(folder)
-        (folder / "source" / "text.ii").write_text(text, encoding="utf-8", errors="replace")
-        done = toolkit.run(command, folder)
-        ptx = folder / "text.ptx"
-        written = ptx.read_text(encoding="utf-8", errors="replace") if ptx.exists() else ""
-        return [str(done.returncode), written, done.stderr + done.stdout]
-
-
-# ---- cicc as a server: it has read CUDA's headers, which take four fifths of a small kernel's time
-
-_called: set[_Call] = set()
-_is_served = [True]
-
-
-def never_serve() -> None:
-    """Run cicc anew for each text: for a process that may not build the library of a server."""
-    _is_served[0] = False
-
-
-@cache
-def _gate() -> Path | None:
-    """Return the library that makes a server of cicc, None where it cannot be built."""
-    text = Path(__file__).with_name("cicc_gate.cpp").read_text(encoding="utf-8")
-    try:
-        return toolchain.shared_library("cicc_gate", text, _GATE_FLAGS)
-    except (toolchain.CompilerMissingError, CompileFailed, toolchain.CacheError):
-        return None
-
-
-class _Server(Process):
-    """A cicc with cicc_gate.cpp: a request is a text, its answer is as of `_run_once`."""
-
-    def __init__(self, call: Hashable) -> None:
-        assert isinstance(call, _Call)
-        self._scratch = toolkit.scratch()
-        folder = self._scratch.__enter__()
-        command = call.command(folder)
-        (folder / "source" / "text.ii").touch()
-        own = {"LD_PRELOAD": str(_gate()), "TMPDIR": str(folder)}
-        super().__init__(call, command, toolkit.environment() | own, folder)
-
-    def end(self) -> int:
-        status = super().end()
-        self._scratch.__exit__(None, None, None)
-        return status
-
-
-# As many as translate at the same time: each keeps 50 MB.
-_servers = Processes(os.cpu_count() or 1, _Server)
+# A server has read CUDA's headers.
+_servers = servers.Servers()
 
 
 def _build() -> str:

@@ -268,8 +268,7 @@ def _named(compiled: Compiled, file: str) -> Compiled:
 
 def _kept(text: front_ends.Text, compiler: str) -> Compiled:
     """Return the compiled text from the cache, or compile it and keep it there."""
-    key = _key(text, compiler)
-    careful = CarefulTranslation(text, key)
+    key, careful = _key(text, compiler), _careful(text, compiler)
     if (record := compiler_cache.load("ptx", key)) is not None:
         try:
             return replace(Compiled.from_dict(record), careful=careful, by_cicc=_by_cicc(text))
@@ -278,6 +277,12 @@ def _kept(text: front_ends.Text, compiler: str) -> Compiled:
     compiled = _compile(text, compiler, careful)
     compiler_cache.store("ptx", key, compiled.to_dict())
     return replace(compiled, careful=careful, by_cicc=_by_cicc(text))
+
+
+@lru_cache(maxsize=64)
+def _careful(text: front_ends.Text, compiler: str) -> CarefulTranslation:
+    """Return the careful translation of a text, which is the same one under all names of it."""
+    return CarefulTranslation(text, _key(text, compiler))
 
 
 def _key(text: front_ends.Text, compiler: str) -> str:

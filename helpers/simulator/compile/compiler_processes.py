@@ -59,7 +59,7 @@ class Processes:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
-    def ask(self, kind: Hashable, request: Sequence[str]) -> tuple[list[str] | None, int]:
+    def ask(self, kind: Hashable, request: Sequence[str]) -> tuple[list[bytes] | None, int]:
         """Return the answer of a process of a kind and 0, or None and the exit status if the
         process ended before it answered.
         """
@@ -104,7 +104,7 @@ class Processes:
         self.waiting.clear()
 
 
-def _ask(process: Process, request: Sequence[str]) -> tuple[list[str] | None, int]:
+def _ask(process: Process, request: Sequence[str]) -> tuple[list[bytes] | None, int]:
     """Return the answer and 0, or None and the exit status if the process ended."""
     try:
         nvrtc_worker.send(process.requests, request)

@@ -8,13 +8,14 @@ is put into the result. A text whose program holds its name is compiled under th
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from .front_ends import Text
 
 # A name that no source has, so that it can be found wherever the compiler writes it.
 STAND_IN = "a-text-named-later.cu"
 
-_FILE_LINE = re.compile(rf'^([ \t]*\.file[ \t]+\d+[ \t]+)"{re.escape(STAND_IN)}"', re.MULTILINE)
+_FILE_LINE = re.compile(r'^([ \t]*\.file[ \t]+\d+[ \t]+)"([^"]*)"', re.MULTILINE)
 # The compiler writes other names in other ways.
 _PLAIN_NAME = re.compile(r"[\w.+-]+", re.ASCII)
 _SAYS_ITS_NAME = re.compile(r"__FILE__|__BASE_FILE__|__builtin_FILE|source_location|\bassert\b")
@@ -36,7 +37,7 @@ def possible(text: Text) -> bool:
 
 def remains_in(ptx: str) -> bool:
     """Return whether the stand-in is in the PTX elsewhere than in its `.file` lines."""
-    rest = _FILE_LINE.sub("", ptx)
+    rest = _exchanged(ptx, STAND_IN, "")
     numbers = _BETWEEN_BYTES.sub(",", rest)
     return any(
         name in rest or ",".join(map(str, name.encode())) in numbers
@@ -46,4 +47,14 @@ def remains_in(ptx: str) -> bool:
 
 def renamed(ptx: str, file: str) -> str:
     """Return the PTX with the name of the file in place of the stand-in."""
-    return _FILE_LINE.sub(lambda line: f'{line[1]}"{file}"', ptx)
+    return _exchanged(ptx, STAND_IN, file)
+
+
+@lru_cache(maxsize=64)  # each launch asks for it
+def unnamed(ptx: str, file: str) -> str:
+    """Return the PTX with the stand-in in place of the name of the file."""
+    return _exchanged(ptx, file, STAND_IN)
+
+
+def _exchanged(ptx: str, old: str, new: str) -> str:
+    return _FILE_LINE.sub(lambda m: f'{m[1]}"{new}"' if m[2] == old else m[0], ptx)

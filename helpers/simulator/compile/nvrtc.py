@@ -73,7 +73,7 @@ def compile(text: str, file: str, options: Sequence[str]) -> tuple[str | None, s
     """
     answer, status = _processes.ask(_kept(text, options), [text, file, *options])
     if answer is not None:
-        said, ptx, log = answer
+        said, ptx, log = (one.decode(errors="replace") for one in answer)
         return ptx if said == nvrtc_worker.ACCEPTED else None, log
     how = f"signal {-status}" if status < 0 else f"status {status}"
     raise CompilerCrashed(f"NVIDIA's compiler crashed on this source ({how}): simplify the source")

@@ -40,7 +40,7 @@ def send(stream: BinaryIO, texts: Sequence[str]) -> None:
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> list[str] | None:
+def receive(stream: BinaryIO) -> list[bytes] | None:
     """Return the next message, None if the stream ends before or in it."""
     head = stream.read(8)
     if len(head) < 8:
@@ -51,8 +51,13 @@ def receive(stream: BinaryIO) -> list[str] | None:
         body = stream.read(size)
         if len(body) < size:
             return None
-        texts.append(body.decode(errors="replace"))
+        texts.append(body)
     return texts
+
+
+def _texts(stream: BinaryIO) -> list[str] | None:
+    message = receive(stream)
+    return None if message is None else [one.decode(errors="replace") for one in message]
 
 
 def _number(value: int) -> bytes:
@@ -95,7 +100,7 @@ def _compile(
 
 
 def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    first = receive(requests)
+    first = _texts(requests)
     if first is None:
         return
     where, path, builtins, *headers = first
@@ -104,7 +109,7 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
     ctypes.CDLL(builtins)
     library = ctypes.CDLL(path)
     library.nvrtcGetErrorString.restype = ctypes.c_char_p
-    while (request := receive(requests)) is not None:
+    while (request := _texts(requests)) is not None:
         text, file, *options = request
 
         def answer() -> None:

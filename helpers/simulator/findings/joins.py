@@ -56,6 +56,8 @@ def _causes_first(findings: list[Finding]) -> list[Finding]:
     unless no thread ever sets the element. That nobody waits for a copy to its end is told by those
     that come too early.
     """
+    if not findings:  # most launches
+        return []
     racing = {
         (f.file, line, f.array) for f in findings if f.kind == "race" for line in _lines_of(f)
     }
@@ -86,7 +88,10 @@ def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     A structure of which nothing is set is one variable, and one branch keeps lanes away from all
     exchanges around it.
     """
-    kept = _grouped(_joined_copies(_behind_waits(list(findings))), _cause)
+    findings = list(findings)
+    if not findings:  # most launches
+        return ()
+    kept = _grouped(_joined_copies(_behind_waits(findings)), _cause)
     kept = _behind_barriers(_behind_parting(kept))
     kept = _joined_races(_grouped(_grouped(kept, _reader), _unset_array))
     contended = {f.array for f in kept if f.need is Need.ATOMIC}

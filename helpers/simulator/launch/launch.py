@@ -13,6 +13,7 @@ may on a GPU.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import os
 import time
@@ -70,6 +71,7 @@ OBSERVERS = {
     "without_products": 32,  # matrix instructions multiply by 0
     "changes": 64,  # a store races only if it changes what is there
 }
+_COUNTING = OBSERVERS["traffic"] | OBSERVERS["instructions"]
 CHECKS = ("bounds", "barriers", "races", "initialisation")
 
 # Extra local memory of a lane for functions that call themselves: their depth is not known.
@@ -209,7 +211,8 @@ def launch(
     findings = one_a_cause(causes.applied(findings))
     if "initialisation" in observe:
         findings = with_warnings(findings, warned(kernel))
-    report = replace(report, findings=findings, remarks=remarks)
+    if findings or report.findings or remarks:
+        report = replace(report, findings=findings, remarks=remarks)
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
         print(report.printed, end="", flush=True)
     if report.fatal is not None:
@@ -374,8 +377,13 @@ class _Launch:
         self.arrays = arrays.name_arrays(self.kernel, self.packed, self.names)
 
     def of(self, kernel: Kernel) -> _Launch:
-        """Return the same launch with another form of the kernel."""
-        return replace(self, kernel=kernel)
+        """Return the same launch with another form of the kernel, which has the same parameters
+        and variables.
+        """
+        other = copy.copy(self)
+        other.kernel, other.program = kernel, kernel.relocated
+        other.arrays = dict(self.arrays)  # each form adds its own
+        return other
 
     @property
     def blocks(self) -> int:
@@ -506,31 +514,41 @@ class _Launch:
         printed = (
             ctypes.string_at(text, count.value).decode(errors="replace") if count.value else ""
         )
-        sites = tuple(Site() for _ in range(engine.halo_site_count()))
-        for k, site in enumerate(sites):
-            engine.halo_site(k, site)
-        lanes = engine.halo_watched(ctypes.byref(count))
-        watched = (
-            ctypes.string_at(lanes, count.value * ctypes.sizeof(WatchedLane))
-            if count.value
-            else b""
-        )
-        counts = engine.halo_executed(ctypes.byref(count))
-        executed = (
-            np.ctypeslib.as_array(counts, (count.value,)).copy()
-            if count.value
-            else np.zeros(0, np.uint64)
-        )
-        shares = engine.halo_store_shares(ctypes.byref(count))
-        stores = tuple(StoreShare.from_buffer_copy(shares[k]) for k in range(count.value))
         run = request.block_count or -(-self.blocks // request.sample_every)
         return LaunchReport(
-            findings, not aborted, sites, np.frombuffer(watched, _WATCHED), dict(named),
-            self.blocks, run, seconds, fatal, printed,
-            engine.halo_workers_used(), executed,
-            engine.halo_sectors_read(), engine.halo_sectors_written(),
-            Busiest.from_buffer_copy(engine.halo_busiest()[0]), stores,
+            findings,
+            not aborted,
+            arrays=dict(named),
+            blocks=self.blocks,
+            blocks_run=run,
+            seconds=seconds,
+            fatal=fatal,
+            printed=printed,
+            workers=engine.halo_workers_used(),
+            **(_counters() if request.observe & _COUNTING else {}),
         )
+
+
+def _counters() -> dict[str, Any]:
+    """Return the fields of a LaunchReport that only observers of traffic and instructions fill."""
+    engine, count = machine(), c_size_t()
+    sites = tuple(Site() for _ in range(engine.halo_site_count()))
+    for k, site in enumerate(sites):
+        engine.halo_site(k, site)
+    lanes = engine.halo_watched(ctypes.byref(count))
+    watched = ctypes.string_at(lanes, count.value * ctypes.sizeof(WatchedLane))
+    counts = engine.halo_executed(ctypes.byref(count))
+    executed = np.frombuffer(ctypes.string_at(counts, count.value * 8), np.uint64)
+    shares = engine.halo_store_shares(ctypes.byref(count))
+    return {
+        "sites": sites,
+        "watched": np.frombuffer(watched, _WATCHED),
+        "executed": executed,
+        "sectors_read": engine.halo_sectors_read(),
+        "sectors_written": engine.halo_sectors_written(),
+        "busiest": Busiest.from_buffer_copy(engine.halo_busiest()[0]),
+        "stores": tuple(StoreShare.from_buffer_copy(shares[k]) for k in range(count.value)),
+    }
 
 
 def _tell_layout(address: int, used: str) -> None:
@@ -661,7 +679,7 @@ def _tried_cures(
     race runs again, and the last one, in which threads may have left.
     """
     careful = one.kernel.rehearsal
-    if rehearsed is None or careful is None:
+    if rehearsed is None or careful is None or not rehearsed.report.findings:
         return cures.Cures()
     first, deadline = rehearsed.report, time.monotonic() + _CURES_WALL_S
     began = time.process_time()

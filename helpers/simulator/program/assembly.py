@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import io
 import math
 import os.path
 import re
@@ -19,12 +18,10 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from pathlib import Path
+from typing import ClassVar, NamedTuple
 
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
-
-from ..compile import compiler_cache, toolkit
+from ..compile import compiler_cache, named_later, servers, toolkit
 from ..compile.compiler import Compiled, parsed
 from ..compile.toolchain import CompileFailed
 from ..ptx import cubin
@@ -43,6 +40,9 @@ _BY_ASSEMBLER = (
     "this architecture."
 )
 
+# The cubin is an ELF file of 64 bits: the head of a section, a symbol, and their kinds.
+_HEAD, _SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
+_SYMBOLS, _NO_CONTENTS, _FUNCTION = 2, 8, 2
 # Attributes in the .nv.info sections of a cubin; `cuobjdump -elf` shows them.
 _REGISTERS, _FRAME, _STACK, _THREADS = 0x2F, 0x11, 0x12, 0x05
 _LONG_VALUE = 0x04  # in this format the value's bytes follow; the other formats have two bytes
@@ -247,19 +247,20 @@ def _listing(compiled: Compiled, lines: str) -> str | None:
     key = compiler_cache.key_of(parts)
     record = compiler_cache.load("listing", key)
     if record is not None and isinstance(record.get("text"), str):
-        return record["text"]
+        return record["text"].replace(named_later.STAND_IN, compiled.file)
     with toolkit.scratch() as folder:
         (folder / "kernel.cubin").write_bytes(cubin)
         process = toolkit.run([str(disassembler), *options, "kernel.cubin"], folder)
     if process.returncode:
         raise CompileFailed(f"nvdisasm: {(process.stderr or process.stdout).strip()}")
     compiler_cache.store("listing", key, {"text": process.stdout})
-    return process.stdout
+    return process.stdout.replace(named_later.STAND_IN, compiled.file)
 
 
 def _input(compiled: Compiled) -> tuple[str, str, int, bool]:
-    """Return what decides the machine code, beside the version of ptxas."""
-    return compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
+    """Return what decides the machine code, beside the version of ptxas: not the file's name."""
+    ptx = named_later.unnamed(compiled.ptx, compiled.file)
+    return ptx, compiled.architecture, compiled.registers, compiled.contract
 
 
 class _Assembling:
@@ -296,6 +297,23 @@ class _Assembling:
             self._running.pop(self._parts, None)
 
 
+@dataclass(frozen=True)
+class _Call:
+    """A call of ptxas. flags: its options."""
+
+    source: ClassVar[str] = "kernel.ptx"
+    gate: ClassVar[str] = "kernel.ptx"
+    result: ClassVar[str] = "kernel.cubin"
+    flags: tuple[str, ...]
+
+    def command(self, folder: Path) -> list[str]:
+        return [str(toolkit.program("ptxas")), *self.flags, self.source, "-o", self.result]
+
+
+# A server has filled the tables of the language.
+_servers = servers.Servers()
+
+
 def _assembled(ptx: str, architecture: str, registers: int, contract: bool) -> tuple[bytes, str]:
     """Return the cubin and the messages of ptxas. Raises CompileFailed with ptxas's own words."""
     _Assembling.finish((ptx, architecture, registers, contract))
@@ -315,32 +333,20 @@ def _assemble(ptx: str, architecture: str, registers: int, contract: bool) -> tu
         and isinstance(record.get("log"), str)
     ):
         return base64.b64decode(record["cubin"]), record["log"]
-    assembler = toolkit.program("ptxas")
-    if assembler is None:
+    if toolkit.program("ptxas") is None:
         raise toolkit.ToolkitMissingError(
             "registers and machine code need NVIDIA's assembler: "
             + toolkit.install_command("nvidia-cuda-nvcc")
         )
     limit = [f"--maxrregcount={registers}"] if registers else []
     limit += [] if contract else ["--fmad=false"]
-    with toolkit.scratch() as folder:
-        (folder / "kernel.ptx").write_text(ptx, encoding="utf-8")
-        arguments = [
-            f"-arch=sm_{architecture}",
-            "-lineinfo",
-            "-v",
-            *limit,
-            "kernel.ptx",
-            "-o",
-            "kernel.cubin",
-        ]
-        process = toolkit.run([str(assembler), *arguments], folder)
-        if process.returncode:
-            refused = (process.stderr or process.stdout).strip()
-            if process.returncode > 0:  # else the system has ended it
-                compiler_cache.store("cubin", key, {"refused": refused})
-            raise CompileFailed(refused)
-        cubin, log = (folder / "kernel.cubin").read_bytes(), process.stderr + process.stdout
+    done = _servers.run(_Call((f"-arch=sm_{architecture}", "-lineinfo", "-v", *limit)), ptx)
+    if done.status:
+        refused = done.said.strip()
+        if done.status > 0:  # else the system has ended it
+            compiler_cache.store("cubin", key, {"refused": refused})
+        raise CompileFailed(refused)
+    cubin, log = done.result, done.said
     compiler_cache.store("cubin", key, {"cubin": base64.b64encode(cubin).decode(), "log": log})
     return cubin, log
 
@@ -348,29 +354,66 @@ def _assemble(ptx: str, architecture: str, registers: int, contract: bool) -> tu
 # ---- the cubin, an ELF file ----
 
 
+class _Section(NamedTuple):
+    """The head of a section. name: its position among the names."""
+
+    name: int
+    kind: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    alignment: int
+    entry_size: int
+
+    def data(self, elf: bytes) -> bytes:
+        """Return its contents; of one without contents, zeros."""
+        is_empty = self.kind == _NO_CONTENTS
+        return bytes(self.size) if is_empty else elf[self.offset : self.offset + self.size]
+
+
+def _heads(elf: bytes) -> tuple[list[_Section], bytes]:
+    """Return the heads of the sections, and the names of all."""
+    (start,) = struct.unpack_from("<Q", elf, 40)
+    size, count, names = struct.unpack_from("<HHH", elf, 58)
+    heads = [_Section(*_HEAD.unpack_from(elf, start + k * size)) for k in range(count)]
+    return heads, heads[names].data(elf)
+
+
+def _text(names: bytes, start: int) -> str:
+    return names[start : names.index(b"\0", start)].decode()
+
+
 def _sections(elf: bytes) -> dict[str, bytes]:
-    """Return the contents of each section by its name; of one without contents, zeros."""
-    return {one.name: one.data() for one in ELFFile(io.BytesIO(elf)).iter_sections()}
+    """Return the contents of each section by its name."""
+    heads, names = _heads(elf)
+    return {_text(names, one.name): one.data(elf) for one in heads}
+
+
+def _symbol_table(elf: bytes) -> Iterator[tuple[str, int, int, int]]:
+    """Yield the name, the kind, the number of the section and the value of each symbol."""
+    heads, _ = _heads(elf)
+    for table in (one for one in heads if one.kind == _SYMBOLS):
+        names = heads[table.link].data(elf)
+        for name, info, _, section, value, _ in _SYMBOL.iter_unpack(table.data(elf)):
+            yield _text(names, name), info & 15, section, value
 
 
 def _symbols(elf: bytes) -> list[str]:
     """Return the names of the symbols by their numbers."""
-    table = ELFFile(io.BytesIO(elf)).get_section_by_name(".symtab")
-    if not isinstance(table, SymbolTableSection):
-        return []
-    return [one.name for one in table.iter_symbols()]
+    return [name for name, *_ in _symbol_table(elf)]
 
 
 def _functions(elf: bytes) -> Iterator[tuple[str, int, str]]:
     """Yield the section of each function, its first byte there, and its symbol. Functions follow
     one another in a section, and the size of a kernel's symbol counts those behind it.
     """
-    file = ELFFile(io.BytesIO(elf))
-    table = file.get_section_by_name(".symtab")
-    for one in table.iter_symbols() if isinstance(table, SymbolTableSection) else ():
-        if one["st_info"]["type"] == "STT_FUNC" and isinstance(one["st_shndx"], int):
-            section = file.get_section(one["st_shndx"])
-            yield section.name, one["st_value"], one.name
+    heads, names = _heads(elf)
+    for name, kind, section, value in _symbol_table(elf):
+        if kind == _FUNCTION and 0 < section < len(heads):
+            yield _text(names, heads[section].name), value, name
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -152,7 +152,7 @@ class Kernel:
         """
         return self.program.real_shared_bytes
 
-    @property
+    @cached_property
     def live_words(self) -> int:
         """The largest number of 32-bit words that one of its functions keeps at a time, before
         ptxas assigns registers.

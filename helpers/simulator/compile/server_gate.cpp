@@ -1,14 +1,14 @@
-// Loaded into cicc before its own libraries (LD_PRELOAD): it makes a server of cicc.
+// Loaded into a program of NVIDIA's before its own libraries (LD_PRELOAD): it makes a server of it.
 //
-// cicc opens the source and then reads the prelude, with all of CUDA's headers; its last line
-// includes "halo_gate.h". When cicc opens that file, this library takes requests from standard
-// input instead, and each goes on in a child of its own: there the source that cicc has opened is
-// the request's, and what cicc says goes to a file. So headers are read once, and each source is
-// translated by a process in the same state.
+// The program runs up to where it opens the file HALO_GATE. There this library takes requests from
+// standard input instead, and each goes on in a child of its own: the request is what the child
+// reads in the file HALO_SOURCE of the working folder, whether the program has opened that file
+// before or opens it now, and what the program says goes to a file. So the work before the gate is
+// done once, and each request meets a process in the same state.
 //
-// Messages are lists of texts, as in nvrtc_worker.py. A request is a source. Its answer has cicc's
-// exit status (below 0: the signal that ended it), the PTX, and cicc's messages. cicc writes the
-// PTX to the file text.ptx of its working folder.
+// Messages are lists of texts, as in nvrtc_worker.py. A request is one text. Its answer has the
+// program's exit status (below 0: the signal that ended it), the bytes of the file HALO_RESULT
+// there, and the program's messages.
 
 #include <csignal>
 #include <cstdint>
@@ -24,7 +24,9 @@
 
 namespace {
 
-FILE* source;  // what cicc has opened; an empty file
+const char *gate_path = getenv("HALO_GATE"), *source_path = getenv("HALO_SOURCE"),
+           *result_path = getenv("HALO_RESULT");
+FILE* source;  // if the program has opened it before the gate: an empty file
 bool is_child;
 
 bool ends_with(const char* text, const char* end) {
@@ -67,38 +69,33 @@ void write_file(int to, const char* path) {
     if (file >= 0) close(file);
 }
 
-// A new file of this name, open for reading and writing.
-int new_file(const char* path) {
-    int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    if (file < 0) _exit(1);
-    return file;
-}
-
-// Makes a file of the next request's source. Ends this process if there is none.
-int next_source(int requests) {
+// Makes the source of the next request. Ends this process if there is none.
+void next_source(int requests) {
     uint64_t count = 0, length = 0;
     if (!read_all(requests, &count, sizeof count) || count != 1) _exit(0);
     if (!read_all(requests, &length, sizeof length)) _exit(0);
     char* text = static_cast<char*>(malloc(length + 1));
     if (!text || !read_all(requests, text, length)) _exit(0);
-    int file = new_file("request");
+    int file = open(source_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (file < 0) _exit(1);
     write_all(file, text, length);
+    close(file);
     free(text);
-    lseek(file, 0, SEEK_SET);
-    return file;
 }
 
-void become_child(pid_t server, int text, int requests, int answers) {
+void become_child(pid_t server, int requests, int answers) {
     is_child = true;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != server) _exit(1);  // it has ended meanwhile
     close(requests);
     close(answers);
-    dup2(text, fileno(source));
-    close(text);
-    __fpurge(source);  // it was at the end of an empty file
-    clearerr(source);
-    int log = new_file("log");
+    if (source) {  // it was at its end; the position is common to all children
+        lseek(fileno(source), 0, SEEK_SET);
+        __fpurge(source);
+        clearerr(source);
+    }
+    int log = open("log", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (log < 0) _exit(1);
     dup2(log, 1);
     dup2(log, 2);
     close(log);
@@ -109,11 +106,10 @@ void serve() {
     pid_t server = getpid();
     int requests = dup(0), answers = dup(1);
     for (;;) {
-        int text = next_source(requests);
-        unlink("text.ptx");
+        next_source(requests);
+        unlink(result_path);
         pid_t child = fork();
-        if (child == 0) return become_child(server, text, requests, answers);
-        close(text);
+        if (child == 0) return become_child(server, requests, answers);
         int status = 0;
         if (child < 0 || waitpid(child, &status, 0) != child) _exit(1);
         char number[16];
@@ -121,7 +117,7 @@ void serve() {
         int digits = snprintf(number, sizeof number, "%d", code);
         write_number(answers, 3);
         write_text(answers, number, size_t(digits));
-        write_file(answers, "text.ptx");
+        write_file(answers, result_path);
         write_file(answers, "log");
     }
 }
@@ -129,9 +125,9 @@ void serve() {
 using Open = FILE* (*)(const char*, const char*);
 
 FILE* opened(Open next, const char* path, const char* mode) {
-    if (!is_child && source && ends_with(path, "/halo_gate.h")) serve();
+    if (!is_child && ends_with(path, gate_path)) serve();
     FILE* file = next(path, mode);
-    if (!is_child && ends_with(path, "/text.ii")) source = file;
+    if (!is_child && ends_with(path, source_path)) source = file;
     return file;
 }
 
