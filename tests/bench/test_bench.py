@@ -584,13 +584,25 @@ def test_a_curve_has_the_bounds_of_each_size():
     assert "a bound, not a time" in bounds.get_label()
 
 
-def test_a_figure_across_problems_has_bounds_of_a_few_of_them():
-    mine = cell_of("conv1d_constant", of="conv1d_constant")
+@pytest.mark.parametrize(
+    ("names", "scale"),
+    [
+        (("conv1d_constant",), "linear"),
+        # A bound that is many times the measured ratios would squeeze them.
+        (("conv1d_fft_overlap_add", "conv1d_constant_divergent"), "log"),
+    ],
+)
+def test_a_figure_across_problems_has_bounds_of_a_few_of_them(names, scale):
+    *timed, own = names
+    mine = cell_of(own, of=own)
     times = [
-        bench.conv1d(10**7, width).compare("conv1d_vector", mine, record="402_crossover")
+        bench.conv1d(10**7, width).compare(
+            "conv1d_vector", *timed, mine, record="402_crossover"
+        )
         for width in range(15, 15 + 16 * 9, 16)
     ]
     (ax,) = bench.across(times, "filter_width").axes
+    assert ax.get_yscale() == scale
     (bounds,) = [line for line in ax.lines if line.get_marker() == "^"]
     assert list(bounds.get_xdata()) == [15, 47, 79, 111, 143]
     assert list(bounds.get_ydata()) == [one.at_least(one[-1]).value for one in times[::2]]
