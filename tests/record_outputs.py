@@ -933,7 +933,7 @@ WITHOUT_OUTPUT: Mapping[str, str] = {
     "402_sizes": _A_CELL,
     "benchmark_conv1d": _A_TOOL,
     "benchmark_conv2d": _A_TOOL,
-    "306_counters": _A_CELL,
+    "307_counters": _A_CELL,
     "benchmark_known_layers": _A_CELL,
     "bounds": "bounds beside times, see tests/helpers/test_bound_ratios.py",
     "counters_strangers": "counters beside the simulator's, see tests/simulator",
