@@ -589,7 +589,7 @@ OF_RECORDS: tuple[Output, ...] = (
     of(constant_memory.beside_ncu, "counters",
        call=lambda _, counts: constant_memory.beside_ncu(counts), given=look_ups,
        whole=("idc__requests.sum",), fixed=("weights",)),
-    of(tiles.shares_figure, "104_tiles", "104_unrolled", call=shares_of_copy),
+    of(tiles.shares_figure, "104_deeper_tiles", "104_unrolled", call=shares_of_copy),
     bars("104_unrolled", lambda: bench.conv1d(10**8, 3), "conv1d_constant", "conv1d_tiled_steps",
          floor=True),
     of(broken.table, "105_broken", whole=("values", "wrong_launches", "most_wrong_values")),
@@ -798,7 +798,7 @@ OF_RECORDS: tuple[Output, ...] = (
     within(plotting.times, "201_gemm", rows_of_4096),
     within(plotting.ladder, "201_gemm", rows_of_4096),
     within(plotting.scaling, "115_sizes"),
-    within(plotting.roofline, "104_tiles", beside_roofs),
+    within(plotting.roofline, "104_deeper_tiles", beside_roofs),
 )
 
 # Pictures of an idea, and numbers that the simulator counts: no record has a part in them.

@@ -610,10 +610,10 @@ def test_a_figure_across_problems_has_bounds_of_a_few_of_them(names, scale):
 
 def test_shares_of_a_copys_speed_have_the_bound_of_a_students_kernel():
     name = "conv1d_tiled_steps"
-    copy = bench.memcpy(10**8).sweep(tiles.COPY, record="104_tiles")[0]
+    copy = bench.memcpy(10**8).sweep(tiles.COPY, record="104_deeper_tiles")[0]
     best = {
         width: bench.conv1d(10**8, width).sweep(
-            name, "conv1d_vector", cell_of(name, of=name), record="104_tiles"
+            name, "conv1d_vector", cell_of(name, of=name), record="104_deeper_tiles"
         )
         for width in (3, 31)
     }
@@ -631,7 +631,7 @@ def test_a_bound_follows_the_text_of_the_student():
     load = "sum += N[cell] * filter[j];"
     again = cell_of(name, (load, f"{load} sum += 0.0f * N[cell + (filter[j] > 9.0f)];"), of=name)
     once, twice = (
-        line.sweep(cell, record="104_tiles") for cell in (cell_of(name, of=name), again)
+        line.sweep(cell, record="104_deeper_tiles") for cell in (cell_of(name, of=name), again)
     )
     assert twice.at_least(twice[0]).value > 1.3 * once.at_least(once[0]).value
 
@@ -836,12 +836,12 @@ def test_a_new_lab_without_a_record_runs_to_its_end():
 
 def test_times_of_one_problem_join_for_a_figure():
     line = bench.conv1d(10**8, 3)
-    tiled = line.sweep("conv1d_tiled_steps", record="104_tiles")
+    tiled = line.sweep("conv1d_tiled_steps", record="104_deeper_tiles")
     both = line.sweep("conv1d_constant", record="104_unrolled") + tiled
     assert [one.kernel.label for one in both] == ["conv1d_constant", "conv1d_tiled_steps"]
     assert both[1].ms == tiled[0].ms and both.record.name == "104_unrolled"
     with pytest.raises(ValueError, match="filter of 3 and n = 100,000,000, filter of 31"):
-        tiled + bench.conv1d(10**8, 31).sweep("conv1d_tiled_steps", record="104_tiles")
+        tiled + bench.conv1d(10**8, 31).sweep("conv1d_tiled_steps", record="104_deeper_tiles")
 
 
 def test_the_names_of_the_bench_are_found():
