@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from helpers import bench
 from helpers.bench import results, sass
 from helpers.experiments import constant_memory

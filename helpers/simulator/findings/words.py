@@ -138,8 +138,8 @@ class Event(Row):
     CONSTANT_MEMORY = "{who} {verb} constant memory"
     MISALIGNED = "{who} {verb} {nbytes:byte} {at} is not {nbytes}-byte aligned"
     INDEX_OVERFLOW = "{who} computes {number} in 32 bits, where it wraps to {wrapped:,}"
-    INT_SUM = """{who} adds to {element}, an int, and the numbers added there add up to {total:,}: 32
-    bits cannot hold it"""
+    INT_SUM = """{who} adds to {element}, an int, and the numbers added there add up to {total:,}:
+    32 bits cannot hold it"""
     DEAD_LOCAL = """{who} {verb} {nbytes:byte} of a local variable, through a pointer, after the
     block that declares it has ended"""
     NAMED_DEAD_LOCAL = """{who} {verb} {nbytes:byte} of {array}, a local variable of line
@@ -498,8 +498,8 @@ class Cause(Row):
     uninitialised, read past the end of a table, or was it made on the host?"""
     LEFT_OPEN = """CUDA does not define what happens then: a GPU may continue with wrong values,
     stop or hang. Here the launch ends."""
-    DIVISION = """A GPU continues with a meaningless value: guard the division, or make sure that the
-    divisor is set."""
+    DIVISION = """A GPU continues with a meaningless value: guard the division, or make sure that
+    the divisor is set."""
     PARTIAL_WARP = """The 32 lanes of a warp hold a matrix together, and all of them must make the
     call: is it in a branch, or the block ({threads:thread} here) not made of whole warps?"""
     MBARRIER_LEFT = """The threads must wait for each copy before the block ends: is a
@@ -518,8 +518,8 @@ class Cause(Row):
     SAME_ARRAYS = "The same holds for {arrays:list}."
     SAME_RACES = "The same holds for {races:list}{more}."
     HARMFUL = "It is an error here: {what}."
-    PARTED = """Threads that find different values take different paths, so not all of them reach the
-    barrier in line {barrier}."""
+    PARTED = """Threads that find different values take different paths, so not all of them reach
+    the barrier in line {barrier}."""
 
 
 @unique
