@@ -169,7 +169,7 @@ def animate(frames: Sequence[tuple[Figure, str]], path: Path) -> None:
 
 
 def shares() -> tuple[Figure, str]:
-    """Draw the speeds of the 1D kernels beside a copy's, from deeper 104's record; return its words.
+    """Draw the speeds of the 1D kernels beside a copy's, by deeper 104's record; return its words.
 
     The words are the title and the caption.
     """
