@@ -20,6 +20,7 @@ Data = Times | Mapping[str, Times]
 MOST_BOUNDS = 5  # of a kernel from problem to problem: counting takes a second or two
 BESIDE_CHARACTERS = 62  # of a line above a picture that has another one beside it
 LEAST_LINEAR = 0.1  # a ratio below it cannot be read on an axis that begins at 0
+LOG_TICKS = tuple(digit * 10.0**power for power in range(-4, 3) for digit in (1, 2, 5))
 
 
 def bars(
@@ -114,12 +115,13 @@ def across(
     """Draw each kernel's time over the baseline's from problem to problem.
 
     by: the size in which the problems differ, such as "filter_width"; sizes of more than a factor
-    of 100 get a logarithmic axis, and so do ratios below LEAST_LINEAR. floor: whether to draw the
-    least time that the record's device needs. A student's kernel that passes where there is no GPU
-    has its bounds, triangles on a dashed line. Raises ValueError for times without a baseline, or
-    where the problems have no such size.
+    of 100 get a logarithmic axis, and so do ratios of which the least is below LEAST_LINEAR, or
+    below that part of the largest. floor: whether to draw the least time that the record's device
+    needs. A student's kernel that passes where there is no GPU has its bounds, triangles on a
+    dashed line. Raises ValueError for times without a baseline, or where the problems have no such
+    size.
     """
-    from matplotlib.ticker import FuncFormatter, NullLocator
+    from matplotlib.ticker import NullLocator
 
     from helpers import plotting
     from helpers.plotting import styles
@@ -131,12 +133,14 @@ def across(
     sizes = [one.problem.where[by] for one in times]
     titles = [one.kernel.title for one in times[0] if one.kernel != over]
     handles: list[Any] = []  # Matplotlib's own order has the lines without intervals first
+    drawn: list[float] = []  # all heights
     for number, label in enumerate(titles):
         found = [(size, one[label]) for size, one in zip(sizes, times, strict=True)]
         points = {size: point for size, one in found if (point := _points(one, ratio=True))}
         look = styles.series(number)
         if not points:
             bounds = _bounds_across(times, label, by)
+            drawn.extend(bounds.values())
             name = times[0].without_bar(found[0][1])
             look = _bound_look(number, name) if bounds else {**look, "label": name}
             ax.vlines(list(bounds), 0, list(bounds.values()), linestyle="--", linewidth=1,
@@ -144,10 +148,12 @@ def across(
             handles += ax.plot(list(bounds), list(bounds.values()), linestyle="none", **look)
             continue
         middle, around = styles.spread(points.values())
+        drawn.extend(middle)
         look |= {"capsize": 3, "markersize": 4, "label": label}
         handles.append(ax.errorbar(list(points), middle, around, **look))
     if floor:
         least = [_floor(one) for one in times]
+        drawn.extend(n for n in least if n is not None)
         handles += ax.plot(sizes, [np.nan if n is None else n for n in least], "--",
                            color=styles.INK, label="floor of a direct sum")
     ax.axhline(1, color=styles.INK, linestyle=":")
@@ -155,13 +161,17 @@ def across(
         ax.set_xscale("log")
         ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
         ax.xaxis.set_minor_locator(NullLocator())
-    if any(_is_small(one) for one in times):
+    lowest, highest = min(drawn, default=1), max(drawn, default=1)
+    unit = f"time over that of\n{over.title}"
+    if lowest < LEAST_LINEAR * max(1, highest):  # a bound may be many times the measured ratios
+        unit += "\n(logarithmic)"
         ax.set_yscale("log")
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
+        ax.set_ylim(0.8 * lowest, 1.25 * highest)
+        styles.plain_ticks(ax.yaxis, LOG_TICKS)
     else:
         ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
     ax.set_xlabel(by.replace("_", " "))
-    ax.set_ylabel(f"time over that of\n{over.title}")
+    ax.set_ylabel(unit)
     ax.legend(handles=handles, frameon=False)
     return plotting.finish(ax, title, times[0].record)
 
@@ -194,8 +204,8 @@ def ladder(
     as_dot = ax.get_xscale() == "log"
     for y, least in enumerate(bounds, len(ax.get_yticks()) - len(untimed)):
         if least is not None:
-            _draw_at_least(ax, y, least, as_dot=as_dot, digits=".3g")
-    ax.set_xlabel(".\n".join([ax.get_xlabel(), *_said(bounds, as_dot)]))
+            draw_at_least(ax, y, least, as_dot=as_dot, digits=".3g")
+    ax.set_xlabel(".\n".join([ax.get_xlabel(), *at_least_words(bounds, as_dot)]))
     plotting.caption(ax, times.record)
     return figure
 
@@ -270,7 +280,7 @@ def _draw_bars(
         if points is None:
             names[y] = times.without_bar(one, labels[y] if labels else "")
             if (least := times.at_least(one)) is not None:
-                _draw_at_least(ax, y, least, as_dot=logarithmic, digits=digits)
+                draw_at_least(ax, y, least, as_dot=logarithmic, digits=digits)
             continue
         _, value, high = points
         if logarithmic:
@@ -295,11 +305,12 @@ def _draw_bars(
 
 
 def _notes(times: Times, logarithmic: bool) -> list[str]:
-    """Return what the marks of kernels without a time stand for: no lines where there are none."""
-    return _said([times.at_least(one) for one in times], logarithmic)
+    """Return what the marks of kernels without a time mean: no lines where there are none."""
+    return at_least_words([times.at_least(one) for one in times], logarithmic)
 
 
-def _said(every: Iterable[AtLeast | None], logarithmic: bool) -> list[str]:
+def at_least_words(every: Iterable[AtLeast | None], logarithmic: bool) -> list[str]:
+    """Return what the marks of `draw_at_least` mean, a sentence each: none for no bounds."""
     bounds = [least for least in every if least is not None]
     if not bounds:
         return []
@@ -310,8 +321,11 @@ def _said(every: Iterable[AtLeast | None], logarithmic: bool) -> list[str]:
     return said
 
 
-def _draw_at_least(ax: Axes, y: float, least: AtLeast, *, as_dot: bool, digits: str) -> None:
-    """Draw the bound of a kernel that has no time, and our solution's recorded time."""
+def draw_at_least(ax: Axes, y: float, least: AtLeast, *, as_dot: bool, digits: str) -> None:
+    """Draw the bound of a kernel that has no time, and our solution's recorded time, at height y.
+
+    as_dot: on an axis without a zero. digits: how the numbers beside it are written, as ".3g".
+    """
     from helpers.plotting import styles
 
     if as_dot:

@@ -108,8 +108,8 @@ _INTERVAL = re.compile(r"interval ([\d.]+) to ([\d.]+)")
 _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "100_caches": _caches,
     "114_timing_traps": _first_launch,
-    "102_constant": _constant_1d,
-    "102_unrolled": _constant_1d,
+    "102_deeper_loop": _constant_1d,
+    "102_deeper_unrolled": _constant_1d,
     "107_layer": _layer,
     "111_reported": _reported,
     "200_im2col_gemm": _im2col,

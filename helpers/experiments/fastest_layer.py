@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, limits, plotting, reference, tables
-from helpers.bench import contenders, cudnn, loop_code, plan_bounds, results
+from helpers.bench import contenders, cudnn, figures, loop_code, plan_bounds, results
 from helpers.bench.counts import NOT_YET
 from helpers.plotting import boxes, styles
 from helpers.problems import conv2d, tensor_product
@@ -441,20 +441,24 @@ def end_figure(times: Mapping[str, Times]) -> Figure:
         10, 0.42 * sum(counts) + 1.5 * len(times), len(times), height_ratios=counts, sharex=True
     )
     for ax, (name, measured) in zip(np.ravel(axes), times.items(), strict=True):
-        bars = [(measured.name(one), one.ms, one.state) for one in measured]
+        bars = [
+            (one.kernel.title if one.ms is not None else measured.without_bar(one), one.ms)
+            for one in measured
+        ]
+        bounds_of = [measured.at_least(one) for one in measured]
         modes = vendor(name)
         mode = next(iter(modes))
-        bars.append(("cuDNN, FP32", modes["FP32"], ""))
-        bars.append((f"cuDNN, {mode}: its fastest", modes[mode], ""))
-        for place, (label, ms, state) in enumerate(bars):
-            if ms is None:
-                words = "" if state == NOT_YET else f"  {state}"  # the axis says "yours: not yet"
-                across = ax.get_yaxis_transform()
-                ax.text(0, place, words, va="center", fontsize="small", transform=across)
+        bars.append(("cuDNN, FP32", modes["FP32"]))
+        bars.append((f"cuDNN, {mode}: its fastest", modes[mode]))
+        for place, least in enumerate(bounds_of):
+            if least is not None:
+                figures.draw_at_least(ax, place, least, as_dot=True, digits=".2f")
+        for place, (label, ms) in enumerate(bars):
+            if ms is None:  # the axis says "yours: not yet", or that it is not timed here
                 continue
             styles.dot(ax, place, ms, hollow=label.startswith(("cuDNN", "yours")))
             styles.beside(ax, ms, place, f"{ms:.2f}", points=9)
-        ax.set_yticks(range(len(bars)), [label for label, _, _ in bars])
+        ax.set_yticks(range(len(bars)), [label for label, _ in bars])
         ax.set_ylim(len(bars) - 0.5, -0.5)
         floor = limits.floor(limits.conv2d(conv2d.shape_of(name, LARGE)), measured.record.device)
         for seconds, line, words in (
@@ -468,7 +472,8 @@ def end_figure(times: Mapping[str, Times]) -> Figure:
         plotting.style(ax, f"{name}: {ours} is {factor:.2f} times as fast as the best FP32 kernel")
         ax.set_xscale("log")
         styles.plain_ticks(ax.xaxis, (0.1, 0.2, 0.5, 1, 2, 5, 10, 20))
-        ax.set_xlabel("time of 10,000 images (ms; logarithmic, left is faster)")
+        axis = "time of 10,000 images (ms; logarithmic, left is faster)"
+        ax.set_xlabel(".\n".join([axis, *figures.at_least_words(bounds_of, logarithmic=True)]))
         ax.margins(x=0.12)
         styles.legend_beside(ax)
         plotting.caption(ax, measured.record)

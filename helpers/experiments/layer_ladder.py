@@ -12,8 +12,10 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from helpers import limits, tables
-from helpers.bench import cost, predictions
+from helpers.bench import cost, figures, predictions
 from helpers.bench.counts import Count, Counts
 from helpers.bench.layers import Layer
 from helpers.bench.sources import Kernel, Missing
@@ -75,8 +77,8 @@ BUILDS_ON = {
     "conv2d_implicit_mma_async": ("conv2d_implicit_mma", "305"),
     "conv2d_implicit_mma_split": ("conv2d_implicit_mma_async", "305"),
     "conv2d_implicit_wgmma": ("conv2d_implicit_mma_async", "306"),
-    "conv2d_channels_last": ("conv2d_implicit_wgmma", "306"),
-    "conv2d_channels_last_halo": ("conv2d_channels_last", "306"),
+    "conv2d_channels_last": ("conv2d_implicit_wgmma", "307"),
+    "conv2d_channels_last_halo": ("conv2d_channels_last", "307"),
     fft_conv2d.TILES: ("conv2d_basic", "402"),
 }
 
@@ -291,14 +293,14 @@ def figure(times: Mapping[str, Times]) -> Figure:
     from helpers import plotting
     from helpers.plotting import styles
 
-    most = max(len([one for one in each if one.ms]) for each in times.values())
+    most = max(map(len, times.values()))
     count = len(times)
     fig, axes = styles.subplots(6.6 * count, 0.27 * most + 2.6, columns=count, sharex=True)
-    for ax, (name, one) in zip(axes, times.items(), strict=True):
+    for ax, (name, one) in zip(np.ravel(axes), times.items(), strict=True):
         _draw(ax, one)
         plotting.style(ax, _claim(name, one))
-    styles.legend_below(fig, *axes, columns=4)
-    plotting.caption(axes[0], next(iter(times.values())).record)
+    styles.legend_below(fig, *fig.axes, columns=4)
+    plotting.caption(fig.axes[0], next(iter(times.values())).record)
     return fig
 
 
@@ -316,16 +318,18 @@ def _draw(ax: Axes, times: Times) -> None:
         ax.plot(ms, y, linestyle="none", markersize=7, label=kind(one.kernel), **look)
         styles.beside(ax, ms, y, f"{ms:.3g}")
     missing = [one for one in times if one.ms is None]
-    for y, other in enumerate(missing, len(timed)):
-        ax.annotate(other.state, (0.98, y), xycoords=("axes fraction", "data"), va="center",
-                    ha="right", fontsize="small", color="#555555")
+    bounds = [times.at_least(one) for one in missing]
+    for y, least in enumerate(bounds, len(timed)):
         ax.axhline(y, color="#dddddd", linewidth=0.7, zorder=0)
-    names = [one.kernel.title for one in timed + missing]
+        if least is not None:
+            figures.draw_at_least(ax, y, least, as_dot=True, digits=".3g")
+    names = [*(one.kernel.title for one in timed), *map(times.without_bar, missing)]
     ax.set_yticks(range(len(names)), [name.removeprefix("conv2d_") for name in names])
     ax.set_ylim(len(names) - 0.4, -0.9)
     ax.set_xscale("log")
     styles.plain_ticks(ax.xaxis, (0.1, 0.3, 1, 3, 10, 30, 100))
-    ax.set_xlabel(f"{times.problem.title}: time (ms; logarithmic, left is faster)")
+    axis = f"{times.problem.title}: time (ms; logarithmic, left is faster)"
+    ax.set_xlabel(".\n".join([axis, *figures.at_least_words(bounds, logarithmic=True)]))
     ax.margins(x=0.15)
     if floors := floors_ms(times):
         for ms, words, style in ((floors[0], "bytes", ":"), (floors[1], "FP32 products", "--")):

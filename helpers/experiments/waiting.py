@@ -7,6 +7,7 @@ copies that hide it are timed by the bench (`bench.memcpy`), and their figures a
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -171,18 +172,27 @@ def shares(record: Record, series: str = COPY) -> dict[tuple[int, int], float]:
 def speeds(times: Times, driver: Times) -> str:
     """Return a table of speeds in percent of the driver's copy, by warps on a multiprocessor.
 
-    times: of a sweep over WARPS; driver: of the driver's copy.
+    times: of a sweep over WARPS; driver: of the driver's copy. A student's kernel that passes where
+    there is no GPU has the bound of its speed, and a line below the table says so.
     """
     full = driver[0].ms
     warps = sorted({dict(one.kernel.settings)["warps"] for one in times})
     lines: dict[str, dict[int, str]] = {}
+    notes: dict[str, None] = {}
     for one in times:
         state = f"{100 * full / one.ms:.0f}" if full and one.ms else "-"
+        if full and (least := times.at_least(one)) is not None:
+            state = f"<= {100 * full / least.value:.0f}"
+            notes[
+                f"<=: a bound by its counts ({least.resource}), not a speed. It knows nothing of "
+                f"waiting, so few warps do not lower it. {COPY} is our solution, recorded."
+            ] = None
         label = times.name(one) if one.state == NOT_YET else one.kernel.label
         lines.setdefault(label, {})[dict(one.kernel.settings)["warps"]] = state
     body = [(label, *(cells[count] for count in warps)) for label, cells in lines.items()]
     head = ("% of CUDA's copy", *(f"{count} warps" for count in warps))
-    return tables.text(head, body)
+    below = (textwrap.fill(note, tables.LINE, subsequent_indent="  ") for note in notes)
+    return "\n".join([tables.text(head, body), *below])
 
 
 # --------------------------------------------------------------------------------------------------

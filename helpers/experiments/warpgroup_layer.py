@@ -265,6 +265,44 @@ def winners_table() -> str:
     return tables.text(head, lines, left=(0, 2, 4))
 
 
+def granules_figure() -> Figure:
+    """Draw the windows of two neighbouring quads in rows 2 and 3 of an image, and the granules that
+    conv2d_wgmma stores for them. The numbers in the boxes are columns of the image.
+    """
+    across, columns = 17, (3, 4)  # column pairs of an image, and those that are drawn
+    first, last = 2 * columns[0], 2 * columns[-1] + 8
+    figure, (image, planes) = styles.subplots(11, 2.1, columns=2, width_ratios=(13, 17))
+    for row in range(2):
+        for cell in range(first - 1, last + 1):
+            inside = first <= cell < last
+            shared = first + 2 <= cell < last - 2
+            fill = styles.LIGHT[1] if shared else styles.PALE if inside else "white"
+            boxes.box(image, cell, row, str(cell), facecolor=fill)
+    for k, column in enumerate(columns):
+        y = 2.3 + 0.45 * k
+        image.plot([2 * column, 2 * column + 8], [y, y], color=styles.COLOURS[k], linewidth=4)
+        image.text(2 * column + 8.2, y, f"quad {across + column}", va="center", fontsize="small")
+    image.set(xlim=(first - 1, last + 3), ylim=(3.2, 0), aspect="equal")
+    image.set(yticks=(0.5, 1.5), yticklabels=("row 2", "row 3"), xticks=())
+    plotting.style(image, "In the image the windows overlap")
+    for plane in range(2):
+        for k, column in enumerate(columns):
+            for cell in range(8):
+                number = 2 * column + cell
+                shared = first + 2 <= number < last - 2
+                fill = styles.LIGHT[1] if shared else styles.PALE
+                boxes.box(planes, 8.5 * k + cell, 1.6 * plane, str(number), facecolor=fill)
+            if plane == 0:
+                planes.text(8.5 * k, -0.3, f"granule {across + column}", fontsize="small")
+    planes.set(xlim=(0, 16.5), ylim=(3.2, -0.9), aspect="equal")
+    planes.set(yticks=(0.5, 2.1), yticklabels=("even rows", "odd rows"), xticks=())
+    plotting.style(planes, "In shared memory each granule has its own 16 bytes")
+    for ax in (image, planes):
+        ax.tick_params(length=0)
+        ax.spines[["left", "bottom"]].set_visible(False)
+    return figure
+
+
 def roles_figure() -> Figure:
     """Draw what the three warpgroups of conv2d_wgmma do at the same time; nothing is measured."""
     figure, ax = styles.subplots(9.5, 2.9)

@@ -14,7 +14,7 @@ a number, or several of these joined by * / + - in the usual order.
     112_register(ratio; layer=layer 1).high                  another field of a row
     min 107_layer(cuDNN (PyTorch, FP32); layer=layer 1)      of several rows the least; also: max
     min benchmark_tensor(way=halves; layer=layer 1)          rows of any series
-    100 * 104_tiles(copy) / 104_tiles(conv1d_vector)         a share in percent
+    100 * 104_deeper_tiles(copy) / 104_deeper_tiles(conv1d_vector)         a share in percent
 
 A page that is read as a text, too, has short marks, and says at its end what they are:
 

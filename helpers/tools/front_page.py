@@ -169,7 +169,7 @@ def animate(frames: Sequence[tuple[Figure, str]], path: Path) -> None:
 
 
 def shares() -> tuple[Figure, str]:
-    """Draw the speeds of the 1D kernels beside a copy's, from lab 104's record; return its words.
+    """Draw the speeds of the 1D kernels beside a copy's, by deeper 104's record; return its words.
 
     The words are the title and the caption.
     """
@@ -189,11 +189,11 @@ def shares() -> tuple[Figure, str]:
             unrolled = "        #pragma unroll\n" + loop
             first = first.changed(loop, unrolled, label=f"{plain}, unrolled")
         each = problem.sweep(first, record="104_unrolled")
-        each += problem.sweep(*others, record="104_tiles")
+        each += problem.sweep(*others, record="104_deeper_tiles")
         # The page is no lab that asks whether there is a GPU here.
         record = dataclasses.replace(each.record, recalled=False)
         times[width] = Times(record, each.problem, list(each), each.over)
-    copy = bench.memcpy(10**8).sweep(tiles.COPY, record="104_tiles")[0]
+    copy = bench.memcpy(10**8).sweep(tiles.COPY, record="104_deeper_tiles")[0]
     figure = tiles.shares_figure(times, copy)
     return figure, f"{figure.axes[0].get_title(loc='left')}. {times[3].record.caption()}"
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import bench, limits, reference
+from helpers import bench, exercises, limits, reference
 from helpers.bench import plan_bounds, reports
 from helpers.bench.times import Time, Times
 from helpers.experiments import fastest_layer as fast
+from helpers.kernel_cells import parse
 from helpers.problems import conv2d, tensor_product
 from tests import records
 
@@ -168,6 +169,22 @@ def test_the_last_figure_has_every_kernel_and_both_of_cudnns_times():
     labels = [text.get_text() for text in ax.get_yticklabels()]
     assert labels[:3] == [fast.PORTABLE, fast.PAIRS, "cuDNN, FP32"] and "fastest" in labels[3]
     assert "2.00 times" in ax.get_title(loc="left")
+
+
+def test_the_last_figure_has_the_bound_of_a_students_kernel():
+    """Where it passes and is not timed here; it has no dot, which would be a time."""
+    layer = bench.layer("layer 2")
+    cell = parse(str(exercises.find("conv2d_windows").solution))
+    mine = layer.kernel(cell, like=fast.PAIRS, label="yours")
+    missing = layer.kernel(bench.yours("conv2d_windows"), like=fast.PAIRS, label="yours")
+    for kernel, name in ((mine, "yours: not timed here"), (missing, "yours: not yet")):
+        times = layer.sweep(fast.PORTABLE, fast.PAIRS, kernel, record="305_fastest")
+        (ax,) = fast.end_figure({"layer 2": times}).axes
+        assert ax.get_yticklabels()[2].get_text() == name
+        marks = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == ">"]
+        least = times.at_least(times[-1])
+        assert marks == ([] if least is None else [least.value])
+        assert ("a bound" in ax.get_xlabel()) == (least is not None) == (kernel is mine)
 
 
 def test_both_layers_share_a_scale_on_which_the_shortest_time_can_be_read():

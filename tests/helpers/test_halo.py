@@ -122,7 +122,7 @@ for stream in (None, *streams):
     cuda.Context.synchronize()
 (x + x).get()
 """
-HOST_WAITS = "the host waits for it; its form with _async and stream= lets the host go on"
+HOST_WAITS = "the host waits for it; its form with _async and stream= lets the host continue"
 
 
 def test_the_account_of_times_says_what_keeps_work_from_running_side_by_side(tmp_path):

@@ -135,6 +135,24 @@ def test_the_figure_names_every_kernel_and_draws_both_floors(times):
         assert len(dots) == sum(each.ms is not None for each in one)
 
 
+def test_the_figure_has_the_bound_of_a_readers_rung_and_no_dot(times):
+    layer = LAYERS["layer 1"]
+    of_two = []
+    for text in (exercises.find("rung").solution, exercises.find("rung").stub):
+        kernels_there = "conv2d_basic", "conv2d_tiled", ladder.entered(layer, parse(str(text)))
+        one = layer.sweep(*kernels_there, record="500_ladder")
+        (ax,) = ladder.figure({"layer 1": one}).axes
+        bounds = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == ">"]
+        of_two.append((ax.get_yticklabels()[-1].get_text(), "a bound" in ax.get_xlabel(), bounds))
+        least = one.at_least(one[-1])
+        assert bounds == ([] if least is None else [least.value])
+        if least is not None:  # the lab says so
+            assert least.value > layer.sweep("conv2d_tiled_maps", record="500_ladder")[0].ms
+    assert [said[:2] for said in of_two] == [
+        ("yours: not timed here", True), ("yours: not yet", False)
+    ]
+
+
 def test_a_readers_rung_is_launched_as_its_options_say():
     rung = parse(exercises.find("rung").stub)
     kernel = ladder.entered(LAYERS["layer 2"], rung)

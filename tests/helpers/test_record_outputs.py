@@ -389,7 +389,7 @@ def test_entries_have_names_of_their_own():
 # --------------------------------------------------------------------------------------------------
 # The contract rejects what breaks it
 
-NAME = "104_tiles"
+NAME = "104_deeper_tiles"
 FIRST = results.recorded(NAME).measurements[0].series
 
 

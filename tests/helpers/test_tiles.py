@@ -10,12 +10,12 @@ KERNELS = ("conv1d_tiled_steps", "conv1d_outputs", "conv1d_vector")
 
 @pytest.fixture
 def times():
-    return {w: bench.conv1d(10**8, w).sweep(*KERNELS, record="104_tiles") for w in (3, 31)}
+    return {w: bench.conv1d(10**8, w).sweep(*KERNELS, record="104_deeper_tiles") for w in (3, 31)}
 
 
 @pytest.fixture
 def copy():
-    return bench.memcpy(10**8).sweep(tiles.COPY, record="104_tiles")[0]
+    return bench.memcpy(10**8).sweep(tiles.COPY, record="104_deeper_tiles")[0]
 
 
 def test_each_cell_of_the_tile_has_a_thread():
@@ -34,7 +34,7 @@ def test_a_share_is_the_copys_time_over_the_kernels(times, copy):
 
 
 def test_a_share_without_a_time_is_refused(times, copy):
-    missing = bench.conv1d(10**8, 3).sweep("conv1d_constant_divergent", record="104_tiles")
+    missing = bench.conv1d(10**8, 3).sweep("conv1d_constant_divergent", record="104_deeper_tiles")
     both = {3: missing + times[3], 31: times[31]}
     with pytest.raises(KeyError, match="no time"):
         tiles.share(both[3], "conv1d_constant_divergent", copy)

@@ -11,6 +11,7 @@ from helpers.bench.counts import NOT_YET
 from helpers.bench.memory import DRIVER, Memcpy
 from helpers.bench.sources import KernelError
 from helpers.experiments import waiting
+from tests.bench.test_bench import cell_of
 from tests.kernels.mutants import mutants, require_named
 
 
@@ -104,6 +105,17 @@ def test_the_orders_of_an_earlier_record_are_kernels_of_their_own():
     missing = copy.sweep(bench.yours("copy_in_flight"), WARPS=(2,))
     last = waiting.speeds(missing, driver).splitlines()[-1]
     assert last.startswith(NOT_YET) and last.endswith("-")
+
+
+def test_a_students_copy_that_passes_has_the_bound_of_its_speed():
+    copy, mine = bench.memcpy(), cell_of(waiting.COPY, of=waiting.COPY)
+    driver = copy.sweep(DRIVER, record="106_orders")
+    times = copy.sweep(waiting.COPY, mine, WARPS=(2, 64), record="106_orders")
+    lines = waiting.speeds(times, driver).splitlines()
+    most = [f"{100 * driver[0].ms / times.at_least(one).value:.0f}" for one in times[2:]]
+    assert [word.strip() for word in lines[2].split("<=")[1:]] == most
+    assert " ".join(lines[3:]).startswith("<=: a bound by its counts (DRAM), not a speed.")
+    assert max(map(len, lines)) <= 100
 
 
 def test_the_order_of_loads_and_stores_is_read_from_machine_code():

@@ -43,6 +43,16 @@ def test_products_of_warpgroups_are_counted_by_what_the_fragments_hold():
     assert shown.useful() == pytest.approx(49 / 64 * 289 / 304)
 
 
+def test_a_granule_has_the_window_row_of_its_quad():
+    """17 quads a row: quad 20 begins in column 6 and quad 21 two columns further on."""
+    image, planes = shown.granules_figure().axes
+    said = [text.get_text() for text in planes.texts]
+    cells = [int(text) for text in said if text.isdigit()]
+    assert cells == [*range(6, 14), *range(8, 16)] * 2
+    assert [text for text in said if not text.isdigit()] == ["granule 20", "granule 21"]
+    assert [line.get_xdata().tolist() for line in image.lines] == [[6, 14], [8, 16]]
+
+
 def test_figures_and_tables_say_what_the_benchmark_says():
     gain = shown.ms(shown.PAIRS) / shown.ms(shown.WGMMA)
     (ax,) = shown.batches_figure().axes

@@ -129,7 +129,7 @@ def test_replay_holds_frames_and_races() -> None:
     assert second["race"][0]["say"] == (
         "Line 3: thread 0 reads s[7]. Thread 7 writes it in line 2, later. Nothing orders the two."
     )
-    assert data["orders"][0]["end"] == "The end. What must stand between lines 2 and 3?"
+    assert data["orders"][0]["end"] == "The end. What must come between lines 2 and 3?"
 
 
 @pytest.mark.parametrize("count", [8, 32, 64])

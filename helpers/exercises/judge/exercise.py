@@ -113,7 +113,7 @@ class Exercise(GradedExercise):
             return self._verdict("refused", words)
         if verdict.passed and not getattr(kernel, "readable", True):
             words = (
-                "right, but a grader cannot find it: its text must stand in a cell of its own that "
+                "right, but a grader cannot find it: its text must be alone in a cell that "
                 f"begins with %%kernel {self.cell_name}."
             )
             return self._verdict("refused", words)

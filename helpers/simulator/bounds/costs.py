@@ -58,7 +58,7 @@ _KINDS: tuple[_Kind, ...] = (
     (_WAVEFRONT, _conflicts, "bank conflicts",
      "let the lanes of a warp use different banks: change the stride, or pad the rows"),
     (_WAVEFRONT, _turns("shared"), "atomics of one warp on one address",
-     "add within the warp first, or give each warp a copy of its own"),
+     "add within the warp first, or give each warp its own copy"),
     ({"atomics": 1.0}, _turns("global"), "atomics of one warp on one address",
      "add within the warp or the block first, then once for all of them"),
     ({"constant": 1.0}, lambda row: float(row.replays), "lanes that read different constants",

@@ -78,7 +78,7 @@ _ADVICE = (
     ),
     (
         re.compile(r"error: expected a declaration\n\s*%%kernel"),
-        "A line %%kernel begins a cell: put each kernel that has one into a cell of its own",
+        "A line %%kernel begins a cell: put each kernel that has one into a separate cell",
     ),
     (
         re.compile(r"error: unrecognized token\n.*[^\x00-\x7f]"),
@@ -90,7 +90,7 @@ _ADVICE = (
     (
         re.compile(r'may not have extern "C" linkage|has "C" linkage'),
         'In extern "C" { }, into which SourceModule puts the whole source, neither templates nor '
-        "two functions of one name can stand, nor headers that have them: give no_extern_c=True, "
+        "two functions of one name can be, nor headers that have them: give no_extern_c=True, "
         'and write extern "C" before each __global__ that is no template. For a kernel that is '
         "one, make the template a __device__ function, which a plain kernel calls, or write the "
         "kernel for one type and choose it by an option, such as -DT=float",

@@ -299,7 +299,7 @@ def end_of(order: Order) -> str:
     low, high = sorted(race.lines)
     if low == high:
         return f"The end. What must order two threads in line {low}?"
-    return f"The end. What must stand between lines {low} and {high}?"
+    return f"The end. What must come between lines {low} and {high}?"
 
 
 # ---- stories

@@ -138,8 +138,8 @@ class Event(Row):
     CONSTANT_MEMORY = "{who} {verb} constant memory"
     MISALIGNED = "{who} {verb} {nbytes:byte} {at} is not {nbytes}-byte aligned"
     INDEX_OVERFLOW = "{who} computes {number} in 32 bits, where it wraps to {wrapped:,}"
-    INT_SUM = """{who} adds to {element}, an int, and the numbers added there come to {total:,}: 32
-    bits cannot hold it"""
+    INT_SUM = """{who} adds to {element}, an int, and the numbers added there add up to {total:,}:
+    32 bits cannot hold it"""
     DEAD_LOCAL = """{who} {verb} {nbytes:byte} of a local variable, through a pointer, after the
     block that declares it has ended"""
     NAMED_DEAD_LOCAL = """{who} {verb} {nbytes:byte} of {array}, a local variable of line
@@ -154,7 +154,7 @@ class Event(Row):
     UNSET_CONSTANT = "{who} {verb} {element}, but nothing has set the __constant__ {array}"
     UNSET_HEAP = """{who} {verb} {nbytes:byte} of the memory that malloc or new gave, which nothing
     has written"""
-    NO_RETURN_VALUE = "{who} comes to the end of a function without a return, and uses its value"
+    NO_RETURN_VALUE = "{who} reaches the end of a function without a return, and uses its value"
     OVERLAP = "{who} {verb} what another array has replaced"
     NAMED_OVERLAP = """{who} {verb} {array}[{index}], in whose place {other} has written
     {written}[{at}] at line {other_line}"""
@@ -202,7 +202,7 @@ class Event(Row):
     TWO_MASKS = """{who} waits in line {line} for the lanes of mask {mask:#010x}, thread {other}
     among them, which waits in line {other_line} with mask {other_mask:#010x}"""
     MASK_OF_OTHER_WAY = """{who} calls with mask {mask:#010x}, which names thread {other}: it has
-    come to the kernel's end without this call"""
+    reached the kernel's end without this call"""
     WARP_DEADLOCK = """{who} waits in line {line} for the lanes of mask {mask:#010x}, thread {other}
     among them, which waits at {what} in line {other_line}"""
 
@@ -218,7 +218,7 @@ class Event(Row):
     for"""
     ENDLESS_LOOP = "{who} never leaves this loop, which changes nothing at any turn"
     ASSERTION = "{who} found this to be false: {text}"
-    TRAP = "{who} ends the launch: it has come to a trap"
+    TRAP = "{who} ends the launch: it has reached a trap"
     STACK_OVERFLOW = "{who} calls itself deeper than its stack reaches"
     STACK_LIMIT = """{who} calls itself so deep that it needs at least {nbytes:byte} of stack, and
     has {given:,}"""
@@ -262,7 +262,7 @@ class Cause(Row):
     * width as size_t or long long.""", Need.WIDER_INDEX
     AS_SHORT = """{index:,} is {meant:,} as a short, which counts to 32,767: make the index an
     int.""", Need.WIDER_INDEX
-    OVERFLOWN = """An int ends at 2,147,483,647, and a larger number becomes another one unseen:
+    OVERFLOWN = """An int ends at 2,147,483,647, and a larger number silently becomes another one:
     compute a product such as row * width as size_t or long long.""", Need.WIDER_INDEX
     SUM_OVERFLOWN = """An int ends at 2,147,483,647: let atomicAdd sum in an unsigned long long, or
     in a double if numbers below 0 are among them."""
@@ -280,7 +280,7 @@ class Cause(Row):
     shared=<bytes> beside grid and block. Where the size is known before, write it into the kernel,
     as in __shared__ float cells[256]."""
     PITCH = """mem_alloc_pitch gives the distance of two rows in bytes: add y * pitch to a char*,
-    and make it a pointer to the elements then."""
+    and then make it a pointer to the elements."""
     IN_BYTES = """The launch uses {count:,} numbers of {width} bytes in {array}, and its memory has
     {count:,} bytes. {advice}."""
     TOO_SMALL = """Is the array declared too small (a tile needs room for both halos), or the index
@@ -305,7 +305,7 @@ class Cause(Row):
     HEAP_LEAK = """What malloc and new give stays taken after the kernel, until the device's heap (8
     MB) is full: free or delete it, or keep its address in an array for a later kernel."""
     ONE_ADDRESS = """All extern __shared__ arrays start at the same address, the first byte of the
-    launch's dynamic shared memory. Declare only {first}, let the other one begin behind it, such as
+    launch's dynamic shared memory. Declare only {first}, let the other one begin after it, such as
     {element}* {second} = ({element}*)&{first}[elements of {first}], and give the bytes of both
     (shared=)."""
     LOCAL_IS_PRIVATE = """A local variable belongs to one thread: hand values over in shared memory,
@@ -352,7 +352,7 @@ class Cause(Row):
     return."""
     UNCOVERED = """Does the grid cover the output, ragged tail and ends included, or does a guard
     keep a thread from its store?"""
-    NO_STORE = "Is the store missing, or behind a guard that no thread passes?"
+    NO_STORE = "Is the store missing, or in a branch that no thread takes?"
 
     # ---- races ----
     NO_BARRIER = "On a GPU either may come first: a __syncthreads() {missing}.", Need.BARRIER
@@ -381,7 +381,7 @@ class Cause(Row):
     volatile pointer, or read it by an atomic function, and put a {fence} between a value and the
     flag that announces it."""
     ONE_MEMORY = """{read} and {written} are the same memory in this launch, so that a thread reads
-    what another one has stored, early or late. Give {written} an array of its own."""
+    what another one has stored, early or late. Give {written} a separate array."""
     OVERLAPPING_PARTS = """{first} and {second} lie in the block's dynamic shared memory and have
     bytes in common: each must start where the one before ends, in bytes of its own type, and the
     launch must give bytes for all of them (shared=)."""
@@ -392,8 +392,8 @@ class Cause(Row):
     update between another thread's load and store is lost. Neither a barrier nor {atomic} helps
     here, as was tried: {instead}.""", Need.ATOMIC
     LAST_ONE_DECIDES = """Several threads store to {element} at the same time, and a barrier cannot
-    help: whichever comes last decides what is left, with atomicExch(), too. Give each thread an
-    element of its own, or let a condition choose one thread.""", Need.ATOMIC
+    help: whichever comes last decides what is left, with atomicExch(), too. Give each thread its
+    own element, or let a condition choose one thread.""", Need.ATOMIC
     PARTLY_ATOMIC = """Several threads access {element} at the same time, and a barrier cannot help:
     some of them use an atomic function there and some do not. Take the value that the atomic
     function returns, or access the element by atomic functions alone.""", Need.ATOMIC
@@ -439,7 +439,7 @@ class Cause(Row):
     of the branch."""
     WHOLE_WARPS = """The number of threads that a barrier asks for must be a multiple of 32 that do
     come to it."""
-    CALLS_IN_BRANCHES = """All threads of a block must come to one __syncthreads() together: call
+    CALLS_IN_BRANCHES = """All threads of a block must reach one __syncthreads() together: call
     the function outside the branches."""
     UNORDERED_OTHERS = """The barrier is in a branch that only some threads take, so it does not
     order the others: take it out of the branch."""
@@ -453,7 +453,7 @@ class Cause(Row):
     out of the branch, or make the mask with __ballot_sync before it."""
     LANES_KEPT_AWAY = """A mask must name the lanes that make the call: does a branch, or a return
     before it, keep some of them away?"""
-    DEADLOCK = """They wait for each other for ever: all lanes of a warp must come to the same
+    DEADLOCK = """They wait for each other for ever: all lanes of a warp must reach the same
     barrier."""
 
     # ---- what ends a launch ----
@@ -485,21 +485,21 @@ class Cause(Row):
     expect_tx with those that the copies bring."""
     ASSERTION = """The launch ends here, as on a GPU: what the kernel takes for granted does not
     hold for this thread."""
-    TRAP = """Either it calls __trap(), or the compiler has seen that what stands here is undefined
-    in C++: a function that ends without its `return`, a store through a null pointer or into a
+    TRAP = """Either it calls __trap(), or the compiler has seen that this code is undefined in
+    C++: a function that ends without its `return`, a store through a null pointer or into a
     constant."""
     DEEP_RECURSION = """Does the recursion end for every thread? A GPU's stack is small: write deep
     recursions as loops."""
     LITTLE_STACK = """A GPU gives each thread a stack of 1,024 bytes unless the program asks for
-    more, and an access behind it is an illegal memory access. Give more before the launch:
+    more, and an access past its end is an illegal memory access. Give more before the launch:
     pycuda.driver.Context.set_limit(pycuda.driver.limit.STACK_SIZE, {enough}), or write the
     recursion as a loop."""
     WILD_FUNCTION = """Is the function pointer (or the object with the virtual function)
     uninitialised, read past the end of a table, or was it made on the host?"""
-    LEFT_OPEN = """CUDA leaves open what happens then: a GPU may go on with wrong values, stop or
-    hang. Here the launch ends."""
-    DIVISION = """A GPU goes on with a meaningless value: guard the division, or make sure that the
-    divisor is set."""
+    LEFT_OPEN = """CUDA does not define what happens then: a GPU may continue with wrong values,
+    stop or hang. Here the launch ends."""
+    DIVISION = """A GPU continues with a meaningless value: guard the division, or make sure that
+    the divisor is set."""
     PARTIAL_WARP = """The 32 lanes of a warp hold a matrix together, and all of them must make the
     call: is it in a branch, or the block ({threads:thread} here) not made of whole warps?"""
     MBARRIER_LEFT = """The threads must wait for each copy before the block ends: is a
@@ -518,8 +518,8 @@ class Cause(Row):
     SAME_ARRAYS = "The same holds for {arrays:list}."
     SAME_RACES = "The same holds for {races:list}{more}."
     HARMFUL = "It is an error here: {what}."
-    PARTED = """Threads that find different values part, so that not all of them come to the barrier
-    in line {barrier}."""
+    PARTED = """Threads that find different values take different paths, so not all of them reach
+    the barrier in line {barrier}."""
 
 
 @unique
@@ -555,8 +555,8 @@ class Phrase(Row):
     THREAD = "thread {thread}"
     THREAD_OF_BLOCK = "thread {thread} of block {block}"
     AT_LINE = " at line {other_line}"
-    OWN_ELEMENT = "give each thread an element of its own"
-    OWN_ELEMENT_OF_BLOCKS = """give each thread an element of its own (both have the same number in
+    OWN_ELEMENT = "give each thread its own element"
+    OWN_ELEMENT_OF_BLOCKS = """give each thread its own element (both have the same number in
     their blocks: is blockIdx in the index?)"""
     BLOCK_THAT = "the block that has"
     BLOCKS_THAT = "one of the {count:,} blocks that have"

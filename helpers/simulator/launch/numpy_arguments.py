@@ -168,7 +168,7 @@ class Arguments:
         if isinstance(value, np.ma.MaskedArray):
             raise TypeError(
                 f"{what} got a masked array, whose mask the kernel would not see: pass "
-                ".filled(...), and the mask as an array of its own if the kernel needs it"
+                ".filled(...), and the mask as a separate array if the kernel needs it"
             )
         is_text = isinstance(value, np.ndarray) and value.dtype.kind in "SUMm"
         if is_text and parameter.element_bytes > 1:

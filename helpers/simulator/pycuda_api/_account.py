@@ -25,7 +25,7 @@ _LEAST_SHARE = 0.01
 class Hold(Enum):
     """Why work runs beside no other."""
 
-    HOST_WAITS = "the host waits for it; its form with _async and stream= lets the host go on"
+    HOST_WAITS = "the host waits for it; its form with _async and stream= lets the host continue"
     PAGEABLE = (
         "its host memory is pageable, so it is not asynchronous; driver.pagelocked_empty gives "
         "memory that is"

@@ -85,7 +85,7 @@ def _as_nvcc_takes_them(options: list[str], arch: str | None) -> list[str]:
     if not named or arch in (None, named[-1]):
         return options
     _findings.remark(
-        f"the options have -arch={named[-1]}, and PyCUDA adds -arch={arch} behind them: nvcc takes "
+        f"the options have -arch={named[-1]}, and PyCUDA adds -arch={arch} after them: nvcc takes "
         "the last, with a warning. Leave it out, or give SourceModule(..., arch=...)"
     )
     return [*options, f"-arch={arch}"]

@@ -25,7 +25,7 @@ def _hint(findings: list[str], buffers: int) -> str:
     return (
         f"With {quantity(buffers, 'buffer')} pieces 0 and {buffers} lie in the same ones. Put "
         "both into the "
-        "same stream, that of buffer piece % pipe.buffers: then the second one comes behind the "
+        "same stream, that of buffer piece % pipe.buffers: then the second one comes after the "
         "first."
     )
 
@@ -42,7 +42,7 @@ EXERCISE = PythonExercise(
     limit_s=10.0,
     hints=(
         "Each piece has three works: pipe.h2d(piece, stream), pipe.kernel(piece, stream) and "
-        "pipe.d2h(piece, stream). In which order must they stand in a stream?",
+        "pipe.d2h(piece, stream). In which order must a stream have them?",
         "There is a stream for each buffer, and piece k lies in buffer k % pipe.buffers. So which "
         "of the streams is its own?",
         "stream = streams[piece % pipe.buffers], and then the three calls, all with this stream.",
