@@ -394,3 +394,10 @@ def test_several_kernels_need_a_choice(write, capsys):
     assert cli.main(["check", file, "--grid", "1", "--block", "1"]) == cli.MISTAKE
     assert "has 2 kernels (f, g): choose one by --kernel" in capsys.readouterr().err
     assert cli.main(["check", file, "--grid", "1", "--block", "1", "--kernel", "g"]) == cli.CLEAN
+
+
+def test_help_has_the_grammar(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["check", "--help"])
+    said = capsys.readouterr().out
+    assert "in:TYPE:SHAPE[:FILL]" in said and "Exit status: 0 without findings, 1 with" in said
