@@ -50,6 +50,11 @@ class Group:
         """Of the lab."""
         return labs.number(self.lab)
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether one student's answer is like the course's own, and no other one's."""
+        return len(self.students) == 1
+
 
 def words(text: str) -> tuple[str, ...]:
     """Return the words and signs of a text, names as N and numbers as 0; words of the language and
