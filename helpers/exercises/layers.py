@@ -4,8 +4,8 @@ float32, in any order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -103,69 +103,6 @@ def convolved(
     """Return the layer's outputs. filter, x: in place of the case's."""
     x, filter = case["x"] if x is None else x, case["filter"] if filter is None else filter
     return conv2d(np.ascontiguousarray(x, np.float32), np.ascontiguousarray(filter, np.float32))
-
-
-class Weights(NamedTuple):
-    """Where each weight of a filter stands: its map, its channel, its row and its column, as arrays
-    that NumPy broadcasts to the filter's shape.
-    """
-
-    m: np.ndarray
-    c: np.ndarray
-    p: np.ndarray
-    q: np.ndarray
-
-    @property
-    def tap(self) -> np.ndarray:
-        """The number of a weight among those of its map."""
-        K = self.q.size
-        return (self.c * K + self.p) * K + self.q
-
-
-def weighted(
-    times: Callable[[kit.Case, Weights], Any],
-    of: Callable[[kit.Case, np.ndarray], np.ndarray] = convolved,
-) -> Callable[[kit.Case], np.ndarray | None]:
-    """Return a function of a case: what comes out if weights count several times, or not at all;
-    None where no weight counts.
-
-    times: how often each weight counts. of: what comes out of another filter.
-    """
-
-    def made(case: kit.Case) -> np.ndarray | None:
-        filter = case["filter"]
-        weights = Weights(*np.ogrid[tuple(slice(size) for size in filter.shape)])
-        counted = (filter * times(case, weights)).astype(np.float32)
-        return of(case, counted) if counted.any() else None
-
-    return made
-
-
-Which = Callable[[kit.Case, np.ndarray], np.ndarray]
-
-
-def taken(
-    *,
-    images: Which | None = None,
-    maps: Which | None = None,
-    rows: Which | None = None,
-    columns: Which | None = None,
-    of: Callable[[kit.Case], np.ndarray] = convolved,
-) -> Callable[[kit.Case], np.ndarray]:
-    """Return a function of a case: what comes out if outputs have the values of others.
-
-    images, maps, rows, columns: from the numbers of all images, maps ... of y, the numbers of
-    those whose values stand in their place. of: what y should be.
-    """
-
-    def made(case: kit.Case) -> np.ndarray:
-        y = of(case)
-        for axis, which in enumerate((images, maps, rows, columns)):
-            if which is not None:
-                y = y.take(which(case, np.arange(y.shape[axis])), axis)
-        return y
-
-    return made
 
 
 COUNTS = {"layer": "layers", "filter width": "filter widths"}

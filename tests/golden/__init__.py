@@ -1,6 +1,7 @@
 """What the product says, as rows of data: of each answer to an exercise its verdict, of each kernel
 of the corpus and each wrong kernel its findings, of each launch its counters, of each filled lab
-the outputs that are the same everywhere, of wrong answers their stories.
+the outputs that are the same everywhere, of wrong answers their stories, of each figure and table
+of the labs what it shows.
 
 A test holds what it has seen to its row:
 
@@ -22,8 +23,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection, LineCollection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
 from helpers.exercises.judge.explained import Told
 from helpers.exercises.judge.verdict import Verdict
+from helpers.plotting.descriptions import description
 from helpers.simulator import Finding
 from helpers.simulator.explain import words
 from helpers.tools.corpus import Said
@@ -31,6 +40,7 @@ from helpers.tools.corpus import Said
 HERE = Path(__file__).resolve().parent
 WRITE_TO = "HALO_GOLDEN_SHARDS"  # the folder for new rows; set by `python -m tests.golden`
 
+MOST_NUMBERS = 48  # coordinates that a row has of one line, or of boxes with one look
 ENDLESS = "runaway"  # its words name the thread and the time at which the clock stopped it
 
 Row = dict[str, Any] | list[Any]
@@ -125,6 +135,53 @@ def of_story(verdict: Verdict, told: Told | None, in_box: Sequence[str] | None) 
         "has_cause": told is not None and told.has_cause,
         "in_box": "the same" if in_box == lines else in_box,
     }
+
+
+def of_output(output: Figure | str) -> Row:
+    """Return the lines of a table, or of a figure its description and what its pictures show."""
+    if isinstance(output, str):
+        return output.splitlines()
+    return {"description": description(output), "pictures": list(map(_of_axes, output.axes))}
+
+
+def _of_axes(ax: Axes) -> Row:
+    """Return the words of a picture, but for the numbers at its axes, and its points and boxes by
+    their looks.
+    """
+    ticks = (one.get_text() for one in (*ax.get_xticklabels(), *ax.get_yticklabels()))
+    legend = ax.get_legend().get_texts() if ax.get_legend() else ()
+    words = [one.get_text() for one in (*ax.texts, *legend)]
+    boxes: dict[str, list[Any]] = {}
+    for box in ax.patches:
+        look = to_hex(box.get_facecolor()), box.get_linestyle(), box.get_hatch() or ""
+        boxes.setdefault(" ".join(look), []).append(box.get_bbox().get_points())
+    return {
+        "words": [word for word in words if word],
+        "names": [tick for tick in ticks if re.search(r"[^\W\d_]", re.sub(r"\$.*\$", "", tick))],
+        "lines": [[*_look(one), *_in_short([one.get_xydata()])] for one in ax.lines],
+        "points": [_in_short(_parts(one)) for one in ax.collections],
+        "boxes": {look: _in_short(corners) for look, corners in boxes.items()},
+        "scales": [ax.get_xscale(), ax.get_yscale()],
+        "upside down": [ax.xaxis_inverted(), ax.yaxis_inverted()],
+    }
+
+
+def _parts(drawn: Collection) -> Sequence[Any]:
+    return drawn.get_segments() if isinstance(drawn, LineCollection) else [drawn.get_offsets()]
+
+
+def _look(line: Line2D) -> list[Any]:
+    return [line.get_marker(), line.get_linestyle(), line.get_markerfacecolor() == "white"]
+
+
+def _in_short(parts: Sequence[Any]) -> list[float]:
+    """Return the coordinates of all parts with three digits; of many, how many they are, the least,
+    the largest and their mean.
+    """
+    values = np.concatenate([np.ravel(np.ma.getdata(part)) for part in parts] or [[]]).astype(float)
+    if values.size > MOST_NUMBERS:
+        values = np.array([values.size, values.min(), values.max(), values.mean()])
+    return [float(f"{value:.3g}") for value in values]
 
 
 def of_said(said: Said) -> Row:

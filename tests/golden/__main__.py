@@ -18,6 +18,8 @@ from tests import golden
 
 # The modules whose tests call golden.require.
 MODULES = (
+    "tests/helpers/test_plotting.py",
+    "tests/helpers/test_record_outputs.py",
     "tests/helpers/test_right_answers.py",
     "tests/helpers/test_stories.py",
     "tests/helpers/test_wrong_answers.py",
@@ -50,7 +52,8 @@ def main(options: list[str]) -> int:
         command = [sys.executable, "-m", "pytest", "-q", "-n", str(WORKERS), *MODULES]
         select = options or [
             "-k",
-            "golden or answer or fault or blamed or mutant or rejected or counted or solutions",
+            "golden or answer or fault or blamed or mutant or rejected or counted or solutions"
+            " or shows",
         ]
         status = subprocess.run(
             [*command, *select],

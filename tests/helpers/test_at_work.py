@@ -63,14 +63,6 @@ def test_the_choice_follows_the_record(found):
     assert "ZeroDivisionError" in wrong
 
 
-def test_the_figure_has_a_dot_for_each_time(found):
-    figure = at_work.figure(found)
-    (ax,) = figure.axes
-    dots = [line for line in ax.lines if line.get_marker() not in ("None", None, "")]
-    assert sum(len(line.get_xdata()) for line in dots) == 11
-    assert ax.get_title(loc="left") == "No tool is the fastest at all 3 jobs"
-
-
 def test_tools_whose_intervals_meet_are_both_the_fastest(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_RESULTS", str(tmp_path))
     samples = {"CUDA": [1.00, 1.01, 1.02], "PyTorch": [1.01, 1.02, 1.03], "Triton": [1.1] * 3}

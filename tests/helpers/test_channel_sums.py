@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from helpers import device
-from helpers.bench import results
-from helpers.bench.results import Record
 from helpers.experiments import channel_sums
 from helpers.experiments.channel_sums import ATOMICS, SHUFFLE, TREE
-
-
-@pytest.fixture(scope="module")
-def record() -> Record:
-    return results.load(results.MEASURED / "401_deeper.json")
 
 
 def test_kernels_fit_the_small_image():
@@ -30,8 +21,3 @@ def test_the_simulator_repeats_bit_by_bit():
     repeated = channel_sums.repeats(ATOMICS, 1, 2)
     assert repeated["outputs_differ"] == 0
     assert repeated["outputs"] == 16 * 34 * 34
-
-
-def test_the_figure_counts_sectors():
-    titles = [ax.get_title(loc="left") for ax in channel_sums.access_figure().axes]
-    assert [title.rpartition("ask for ")[2] for title in titles] == ["4 sectors", "32 sectors"]

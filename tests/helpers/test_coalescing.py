@@ -75,12 +75,6 @@ def test_the_table_follows_the_interval(record, seen, ratio, want):
     assert want in row and row.split()[-2] == f"{requests:.2f}"
 
 
-def test_titles_follow_the_record(record, seen):
-    times = times_of(with_ratio(record, BAD, 2.5))
-    figure = coalescing.ratio_figure(times, seen, BAD)
-    assert "2.50 times the time" in figure.axes[0].get_title(loc="left")
-
-
 def test_the_fastest_shape_is_that_of_the_shortest_time():
     blocks = [(width, 256 // width) for width in (8, 16, 32, 64)]
     sweep = bench.layer("layer 1").sweep(GOOD, block=blocks, record="108_deeper")

@@ -12,7 +12,6 @@ from helpers import exercises, kernel_cells
 from helpers.course import codec, wire
 from helpers.exercises.judge import bar, outcome
 from helpers.exercises.judge.mistakes import MOST_KEPT, Mistake
-from tests import exercises as answers
 from tests.exercises import edited, words
 
 # ---- wrong values ----
@@ -120,12 +119,6 @@ def test_no_hint_is_the_answer(name):
         assert len(quoted) <= 1, (hint, quoted)
 
 
-def test_the_first_word_on_a_direct_transpose_leaves_the_tile_to_the_student():
-    one = exercises.find("transpose")
-    said = words(one.judge(answers.text(one, "wrong_direct.cu"))).lower()
-    assert "tile" not in said and "__shared__" not in said
-
-
 def test_what_a_mistake_gives_is_computed_once_for_a_case():
     asked = []
     mistake = Mistake("", lambda case: asked.append(case.title) or case["N"] * 2)
@@ -137,15 +130,6 @@ def test_what_a_mistake_gives_is_computed_once_for_a_case():
     many = np.zeros(MOST_KEPT // 4 + 1, np.float32)
     large = dataclasses.replace(case, arrays={**case.arrays, "P": many})
     assert mistake.given(large) is not mistake.given(large)
-
-
-# ---- numbers ----
-
-
-def test_a_share_is_told_with_enough_digits_to_be_the_eighth_of_the_text():
-    dealt = exercises.find("deal_cells")
-    said = words(dealt.judge(dealt.solution))
-    assert "sectors of N per output: 0.125 (budget 0.125)" in said
 
 
 # ---- what a notebook shows ----

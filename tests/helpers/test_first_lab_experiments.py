@@ -11,7 +11,7 @@ from evidence import ncu
 from helpers import bench, checking, kernels, reference, simulator
 from helpers.bench import hardware, results
 from helpers.bench.results import Measurement
-from helpers.experiments import broken, first_launch, layer_times, sizes
+from helpers.experiments import broken, first_launch, sizes
 from tests import clock
 from tests.records import slower
 
@@ -55,33 +55,6 @@ def test_variants_apart_ask_for_eight_times_the_sectors():
         8,
         8,
     ]
-
-
-def test_titles_and_tables_follow_the_record():
-    record = recorded("114_timing_traps")
-    ms = first_launch.medians(record)
-    slow = ms[first_launch.COPIES, first_launch.TIMED] > ms[first_launch.CPP, first_launch.TIMED]
-    pinned = recorded("100_pinned")
-    title = first_launch.figure_of_baselines(record, pinned).axes[0].get_title(loc="left")
-    *_, copies, with_pinned = title.split(", ")
-    assert copies.endswith("slower") == slow
-    assert with_pinned.endswith("faster"), "the lab says that pinned memory turns the verdict"
-    assert first_launch._times(8.0, 2.0) == "4.0 times faster"
-    assert first_launch._times(2.0, 90.0) == "45 times slower"
-
-
-def test_figures_with_programs_of_the_cpu_name_its_processor():
-    traps, layers = recorded("114_timing_traps"), recorded("107_layer")
-    figures = [
-        first_launch.figure_of_baselines(traps, recorded("100_pinned")),
-        sizes.figure_of_times(sizes.recorded()),
-        layer_times.copies_figure(layer_times.LayerTimes(layers)),
-    ]
-    for figure in figures:
-        *_, caption = figure.axes[0].texts
-        assert "NVIDIA H200 and Intel(R) Xeon(R) Processor" in caption.get_text()
-    *_, caption = first_launch.figure_of_ways(traps, first_launch.ALL_WAYS).axes[0].texts
-    assert "NVIDIA H200, " in caption.get_text(), "a figure of launches alone"
 
 
 def test_caches_explain_the_times():

@@ -7,7 +7,6 @@ import pytest
 from evidence.launch_counters import cases
 from helpers import bench, kernels
 from helpers.bench import results
-from helpers.experiments import layer_tiles
 from helpers.limits import ConvShape
 from tests import records
 
@@ -65,17 +64,3 @@ def test_the_best_number_of_maps_follows_the_record(times):
     layer = bench.layer("layer 2")
     assert dict(maps_of(times, layer).fastest().kernel.settings) != {"maps": 8}
     assert dict(maps_of(changed, layer).fastest().kernel.settings) == {"maps": 8}
-    figure = bench.curve(maps_of(changed, layer), by="maps")
-    assert "maps 8 is best, 5.00 x as fast" in figure.axes[0].get_title(loc="left")
-
-
-def test_the_picture_of_a_tile_shows_the_cells_that_one_thread_loads():
-    figure = layer_tiles.tile_figure(tile=4, filter_width=3, thread=(1, 0))
-    (ax,) = figure.axes
-    assert "4 x 4 threads load 6 x 6 cells" in ax.get_title(loc="left")
-    assert [(text.get_text(), *text.get_position()) for text in ax.texts] == [
-        ("1", 1.5, 0.5),
-        ("2", 5.5, 0.5),
-        ("3", 1.5, 4.5),
-        ("4", 5.5, 4.5),
-    ]

@@ -6,7 +6,6 @@ import pytest
 from helpers import bench, checking, device, kernels
 from helpers.bench import results
 from helpers.experiments import copies, split_error
-from helpers.problems.tensor_product import Split
 from tests import clock
 
 
@@ -31,7 +30,7 @@ def record_of(rows: list[dict], name: str) -> results.Record:
     )
 
 
-def test_copies_are_checked_on_the_device_and_drawn_by_their_bytes_in_flight(no_clock):
+def test_copies_are_checked_on_the_device(no_clock):
     line = bench.copies(4000, 3, 2, tile=64)
     with line.on_device() as there:
         assert there.ready("copy_async").registers > 0
@@ -41,16 +40,6 @@ def test_copies_are_checked_on_the_device_and_drawn_by_their_bytes_in_flight(no_
         there.poison()
         with pytest.raises(checking.CheckError, match="NaN"):
             there.verdict(line.kernel("copy_plain"))
-    data, waits = results.recall("302_copies"), results.recall("106_waiting")
-    (drawn,) = copies.flight_figure(data, waits).axes
-    assert "One to two tiles of 4 KiB" in drawn.get_title(loc="left")
-    # A block asks for its next tile before it waits for this one: one or two are under way.
-    ends = [line.get_xdata() for line in drawn.lines if len(line.get_xdata()) == 2]
-    ends = [pair for pair in ends if pair[0] > 0]
-    sizes = [size / 1024 for name in copies.NAMES[1:] for size, _ in copies.flights(data, name, 3)]
-    assert len(sizes) > 4 and [tuple(pair) for pair in ends] == [(s, 2 * s) for s in sizes]
-    in_turns, at_once = copies.turns_figure().axes
-    assert len(in_turns.patches) == len(at_once.patches) == 8
 
 
 def test_loads_first_changes_the_source_and_stays_right():
@@ -105,15 +94,6 @@ def test_the_simulator_adds_as_the_gpu_did():
     assert {key: there[key] for key in here} == here
 
 
-def test_picture_of_the_errors(sums):
-    rows = sums
-    fig = split_error.figure(record_of(rows, "split_error"))
-    drawn = [[len(line.get_xdata()) for line in ax.lines] for ax in fig.axes]
-    assert drawn == [[3, 3, 3, 3, 0]] * 2, "four series of three lengths, and none of a student's"
-    assert "split, short sums" in split_error.said(rows, 16)
-    assert split_error.SERIES["split"] == Split(3, 0)
-
-
 def test_length_from_which_split_products_err_more():
     def rows(*pairs):
         return [
@@ -128,22 +108,11 @@ def test_length_from_which_split_products_err_more():
     assert split_error.crossing(rows((3, 2), (1, 2))) is None
 
 
-def test_figure_of_the_errors_says_what_it_shows(sums):
-    rows = sums
-    long, short = (
-        split_error.lookup(rows, name, 1024, "one sign") for name in ("split", "split, short sums")
-    )
-    drawing = split_error.figure(record_of(rows, "split_error"))
-    assert f"errs {long / short:,.0f} times as much as short sums" in drawing.get_suptitle()
-
-
 @pytest.mark.parametrize(("x", "lost"), [(1.0, 0), (1.5, 0), (3.1415927, 1), (1 + 2.0**-23, 0)])
 def test_bits_that_two_halves_hold(x, lost):
     high, low, missing = split_error.bits_of(x)
     assert [*high, *low, *missing] == list(range(24))
     assert (len(high), len(missing)) == (11, lost)
-    (ax,) = split_error.bits_figure(x).axes
-    assert f"reach {24 - lost} of its 24" in ax.get_title(loc="left")
 
 
 @pytest.mark.parametrize("x", [0.1, -2.0, 1e6, float("nan")])

@@ -88,16 +88,6 @@ def test_the_sum_of_the_account_is_the_sum_of_its_parts(record):
     assert sum(parts) == pytest.approx(total, abs=0.002)
 
 
-def test_the_title_of_a_timeline_names_the_order_of_the_copies_back(record):
-    above, below = overlap.timeline_figure(record).axes
-    for ax, run in ((above, "depth_first"), (below, "by_engine")):
-        order = ", ".join(map(str, overlap.order_of(record, run, "D2H")))
-        assert f"in the order {order}," in ax.get_title(loc="left")
-    ((_, right),) = {ax.get_xlim() for ax in (above, below)}
-    for run in ("depth_first", "by_engine"):
-        assert max(span["end"] for span in overlap.spans(record, run)) < right
-
-
 def test_all_points_of_the_sweep_lie_inside_the_axes(record):
     for ax in overlap.sweep_figure(record).axes:
         values = [value for line in ax.lines for value in line.get_ydata()]

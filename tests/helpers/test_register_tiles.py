@@ -95,11 +95,3 @@ def test_the_shares_of_the_issue_slots_multiply_to_the_share_of_the_peak(times):
         used, useful, product, clock, *_ = (float(word.rstrip("%")) / 100 for word in words[3:])
         assert product == pytest.approx(used * useful, abs=0.02)
         assert clock == pytest.approx(product, abs=0.08)
-
-
-def test_figures_say_what_they_show():
-    title = register_tiles.warps_figure().axes[0].get_title(loc="left")
-    assert f"let {register_tiles.swept('layer 2')[0].warps} of 64" in title
-    figure = register_tiles.patch_figure(thread=(1, 1), filter_width=5)
-    assert "Thread (1, 1)" in figure.axes[0].get_title(loc="left")
-    assert "2 x 8 cells" in figure.axes[0].get_title(loc="left")

@@ -7,13 +7,11 @@ import json
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgba
 
 from helpers import cards, checking
 from helpers.bench import results, timing
 from helpers.experiments import between_gpus, card_mistakes, several_gpus, wrong_card
 from helpers.plotting import several_gpus as drawn
-from helpers.plotting.styles import PALE
 from helpers.problems import conv2d
 from tests import clock
 
@@ -240,62 +238,6 @@ def test_gpus_refuse_what_the_simulator_refuses(recorded):
 
 
 # ---- figures ----
-
-
-def bus_rows(shared: bool) -> list[dict]:
-    def row(way, name, ms, size):
-        return {
-            "series": "bus",
-            "way": way,
-            "cards": name,
-            "bytes": size,
-            "low_ms": 0.9 * ms,
-            "median_ms": ms,
-            "high_ms": 1.1 * ms,
-        }
-
-    rows = []
-    for way in drawn.WAYS:
-        rows += [row(way, "0", 1.0, 50_000_000), row(way, "1", 1.0, 50_000_000)]
-        rows.append(row(way, "all", 2.0 if shared else 1.0, 100_000_000))
-    return rows
-
-
-@pytest.mark.parametrize("shared", [False, True])
-def test_a_shared_bus_shows(shared):
-    _, ax = plt.subplots()
-    drawn.buses(ax, bus_rows(shared), title="t")
-    pale = to_rgba(PALE)
-    together = [patch.get_width() for patch in ax.patches if patch.get_facecolor() == pale]
-    assert together == [pytest.approx(50 if shared else 100)] * 3
-    assert ("(50 %)" if shared else "(100 %)") in " ".join(text.get_text() for text in ax.texts)
-
-
-def test_times_by_number_of_cards():
-    rows = [{"cards": n, "low_ms": 9 / n, "median_ms": 10 / n, "high_ms": 11 / n} for n in (2, 1)]
-    _, ax = plt.subplots()
-    drawn.counts(ax, rows, {1: 8.0, 2: 4.0}, title="t")
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert "measured" in labels and "the copies alone, all cards at once" in labels
-
-
-def test_copies_between_cards():
-    rows = [
-        {
-            "way": way,
-            "source": 0,
-            "target": 1,
-            "bytes": 1_000_000,
-            "low_ms": 0.9,
-            "median_ms": 1.0,
-            "high_ms": 1.2,
-        }
-        for way in ("through the host", "peer access")
-    ]
-    _, ax = plt.subplots()
-    drawn.between(ax, rows, title="t")
-    assert [patch.get_width() for patch in ax.patches] == [1.0, 1.0]
-    assert [patch.get_facecolor() == to_rgba(PALE) for patch in ax.patches] == [True, False]
 
 
 @pytest.mark.parametrize(

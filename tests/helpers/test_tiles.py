@@ -18,14 +18,6 @@ def copy():
     return bench.memcpy(10**8).sweep(tiles.COPY, record="104_deeper_tiles")[0]
 
 
-def test_each_cell_of_the_tile_has_a_thread():
-    (ax,) = tiles.tile_figure().axes
-    words = [text.get_text() for text in ax.texts]
-    assert words.count("t0") == words.count("t3") == 3 and words.count("t7") == 2
-    assert {"6", "17"} <= set(words), "cells 6 to 17 for the outputs 8 to 15"
-    assert "8 threads load 12 cells" in ax.get_title(loc="left")
-
-
 def test_a_share_is_the_copys_time_over_the_kernels(times, copy):
     share = tiles.share(times[31], "conv1d_vector", copy)
     assert share == pytest.approx(100 * copy.ms / times[31].ms("conv1d_vector"))
@@ -47,8 +39,3 @@ def test_an_if_in_place_of_a_loop_fills_the_same_tile_with_fewer_instructions():
     assert line.check(by_if)
     many, few = line.count(loop, by_if)
     assert few.over(many, "instructions") < 0.8
-
-
-def test_cells_that_the_cached_halo_reads_are_marked():
-    marked = tiles.ways_figure().axes[1]
-    assert sorted(cell.get_x() for cell in marked.patches if cell.get_hatch() == "...") == [4, 10]

@@ -369,11 +369,6 @@ def _is_ordered_by(finding: Finding) -> Need | None:
     return Need.BARRIER if finding.need is Need.WARP_BARRIER else finding.need
 
 
-def needs_barrier(finding: Finding) -> bool:
-    """Return whether the cause of a race advises a barrier of its block or warp."""
-    return finding.need in (Need.BARRIER, Need.WARP_BARRIER)
-
-
 def _one_race(group: list[Finding]) -> Finding:
     of_block = [f for f in group if f.need is not Need.WARP_BARRIER]
     first = (of_block or group)[0]

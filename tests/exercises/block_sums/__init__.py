@@ -25,7 +25,21 @@ BY_FOUR = """    for (int left = 8; t < 32 && left >= 2; left /= 4) {
 
 RIGHT = (
     right("half of the lanes add, then __syncwarp()"),
-    right("read, wait, write, wait", file="right_read_first.cu"),
+    right(
+        "read, wait, write, wait",
+        (
+            "    for (int stride = 16; t < 32 && stride >= 1; stride /= 2) {\n"
+            "        if (t < stride) s[t] += s[t + stride];\n"
+            "        __syncwarp();\n",
+            "    if (t < 32) {\n"
+            "        for (int stride = 16; stride >= 1; stride /= 2) {\n"
+            "            const float other = s[t + stride];\n"
+            "            __syncwarp();\n"
+            "            s[t] += other;\n"
+            "            __syncwarp();\n"
+            "        }\n",
+        ),
+    ),
     right(
         "only the lanes that add wait, named by their mask",
         (

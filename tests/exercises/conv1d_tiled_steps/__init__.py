@@ -8,7 +8,23 @@ CELL = "tile[threadIdx.x + j] * filter[j]"
 RIGHT = (
     right("zeros first, then the cells", file="right_zeros_first.cu"),
     right("a loop over the tile"),
-    right("two statements", file="right_two_statements.cu"),
+    right(
+        "two statements",
+        (
+            "    // 1. Load TILE_WIDTH + 2 * RADIUS cells: tile[s] holds cell first + s, or "
+            "0 for a ghost.\n"
+            "    //    Thread t loads tile[t], and tile[t + TILE_WIDTH] if the tile has "
+            "that cell.\n"
+            "    for (int s = threadIdx.x; s < TILE_WIDTH + 2 * RADIUS; s += TILE_WIDTH) {\n"
+            "        const int cell = first + s;\n"
+            "        tile[s] = cell >= 0 && cell < n ? N[cell] : 0.0f;\n",
+            "    const int cell = first + threadIdx.x;\n"
+            "    tile[threadIdx.x] = cell >= 0 && cell < n ? N[cell] : 0.0f;\n"
+            "    if (threadIdx.x < 2 * RADIUS) {\n"
+            "        const int more = cell + TILE_WIDTH;\n"
+            "        tile[threadIdx.x + TILE_WIDTH] = more >= 0 && more < n ? N[more] : 0.0f;\n",
+        ),
+    ),
     right(
         "two neighbours a thread",
         (

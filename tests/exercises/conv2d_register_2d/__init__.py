@@ -8,7 +8,33 @@ WEIGHT = "weight = filter[c][p][q][map + m];"
 
 RIGHT = (
     right("cells first, then weight by weight"),
-    right("map by map, and the weights by a pointer", file="right_maps_outside.cu"),
+    right(
+        "map by map, and the weights by a pointer",
+        (
+            "            // 2. For each q and m: take the weight filter[c][p][q][map + m] "
+            "once, and add its\n"
+            "            //    products to the 8 sums sum[m][h][w]. Which cell belongs to "
+            "sum[m][h][w]?\n"
+            "            //    Write #pragma unroll above the loops.\n",
+            "            const float* weights = &filter[c][p][0][map];\n",
+        ),
+        (
+            "q = 0; q < K; ++q) {\n",
+            "m = 0; m < MAPS; ++m) {\n",
+        ),
+        (
+            "m = 0; m < MAPS; ++m) {\n"
+            "                    const float weight = filter[c][p][q][map + m];\n"
+            "                    for (int h = 0; h < 2; ++h)\n"
+            "                        for (int w = 0; w < 4; ++w)\n"
+            "                            sum[m][h][w] += cell[h][w + q] * weight;\n",
+            "q = 0; q < K; ++q) {\n"
+            "                    const float weight = weights[q * GROUPS * MAPS + m];\n"
+            "                    #pragma unroll\n"
+            "                    for (int o = 0; o < 8; ++o)\n"
+            "                        sum[m][o / 4][o % 4] += weight * cell[o / 4][o % 4 + q];\n",
+        ),
+    ),
     right(
         "fused multiply-adds, said so",
         (ADD, "sum[m][h][w] = fmaf(weight, cell[h][q + w], sum[m][h][w]);"),

@@ -34,7 +34,20 @@ RIGHT = (
         (f"s = threadIdx.x; {COLUMNS}", "s = SPAN - 1 - threadIdx.x; s >= 0; s -= TILE_WIDTH"),
         ("tile[r][s] = c", "if (top + r < H && left + s < W) tile[r][s] = c"),
     ),
-    right("256 threads along the cells of the tile", file="right_one_loop.cu"),
+    right(
+        "256 threads along the cells of the tile",
+        (
+            "        for (int r = threadIdx.y; r < SPAN && top + r < H; r += TILE_WIDTH)\n"
+            "            for (int s = threadIdx.x; s < SPAN && left + s < W; s += TILE_WIDTH)\n"
+            "                tile[r][s] = channel[(top + r) * W + left + s];\n",
+            "        const int t = threadIdx.y * TILE_WIDTH + threadIdx.x;\n"
+            "        for (int i = t; i < SPAN * SPAN; i += TILE_WIDTH * TILE_WIDTH) {\n"
+            "            const int r = i / SPAN, s = i % SPAN;\n"
+            "            const bool inside = top + r < H && left + s < W;\n"
+            "            tile[r][s] = inside ? channel[(top + r) * W + left + s] : 0.0f;\n"
+            "        }\n",
+        ),
+    ),
     right("a wider pitch", ("-DPITCH=22", "-DPITCH=48")),
     right(
         "a row for each warp",

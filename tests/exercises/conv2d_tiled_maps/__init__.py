@@ -13,7 +13,40 @@ RIGHT = (
         ("int o = 0; o < MAPS; ++o) {", "int o = MAPS - 1; o >= 0; --o) {"),
     ),
     right("a cell and a loop over the maps"),
-    right("the weights first, and a return after the last barrier", file="right_weights_first.cu"),
+    right(
+        "the weights first, and a return after the last barrier",
+        (
+            "1).\n",
+            "1).\n"
+            "                    float weights[MAPS];\n"
+            "                    for (int o = 0; o < MAPS; ++o)\n"
+            "                        weights[o] = filter[((min(first + o, M - 1) * C + c) * "
+            "K + p) * K + q];\n",
+        ),
+        (
+            "                    #pragma unroll\n"
+            "                    for (int o = 0; o < MAPS; ++o) {\n"
+            "                        const int m = min(first + o, M - 1);   // past the "
+            "last map: its sum again\n"
+            "                        sum[o] += cell * filter[((m * C + c) * K + p) * K + q];\n"
+            "                    }\n",
+            "                    for (int o = 0; o < MAPS; ++o)\n"
+            "                        sum[o] += weights[o] * cell;\n",
+        ),
+        (
+            "< out_h && w < out_w)\n"
+            "        #pragma unroll\n"
+            "        for (int o = 0; o < MAPS; ++o)\n"
+            "            if (first + o < M)\n"
+            "                y[(((size_t)b * M + first + o) * out_h + h) * out_w + w] = sum[o];\n",
+            ">= out_h || w >= out_w) return;\n"
+            "    for (int o = 0; o < MAPS; ++o) {\n"
+            "        const int m = first + o;\n"
+            "        if (m >= M) break;\n"
+            "        y[(((size_t)b * M + m) * out_h + h) * out_w + w] = sum[o];\n"
+            "    }\n",
+        ),
+    ),
 )
 
 WRONG = (

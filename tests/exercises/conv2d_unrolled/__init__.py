@@ -13,7 +13,16 @@ SUM = "sum += cell[p * W + q] * tap[p * FILTER_WIDTH + q];"
 RIGHT = (
     right("two loops, unrolled"),
     right("pointers that move, and one loop over all taps", file="right_one_loop.cu"),
-    right("constants, without the pragmas", file="right_no_pragma.cu"),
+    right(
+        "constants, without the pragmas",
+        (
+            "            // Add up the products of this channel: two loops, and #pragma "
+            "unroll above each.\n"
+            "            #pragma unroll\n",
+            "",
+        ),
+        ("                #pragma unroll\n", ""),
+    ),
 )
 
 WRONG = (

@@ -10,7 +10,16 @@ RIGHT = (
 
 WRONG = (
     wrong("the stub", file="stub.cu", status="not_begun"),
-    wrong("a shuffle for each cell", file="wrong_shuffles.cu", status="budget"),
+    wrong(
+        "a shuffle for each cell",
+        (
+            "                const float cell = row[12 * o];\n",
+            "                float cell = row[12 * o];\n"
+            "                for (int k = 0; k < 3; ++k) cell = __shfl_sync(__activemask(), "
+            "cell, threadIdx.x + 12 * threadIdx.y & 31);\n",
+        ),
+        status="budget",
+    ),
     wrong(
         "a block that CUDA does not allow", ("-DTILE_WIDTH=12", "-DTILE_WIDTH=40"), status="refused"
     ),

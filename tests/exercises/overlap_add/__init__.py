@@ -4,7 +4,16 @@ from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("a loop for each gap, every sum by an atomic"),
-    right("one owner of the sums that no other block has", file="right_owner.cu"),
+    right(
+        "one owner of the sums that no other block has",
+        (
+            "(0 <= out && out < n) atomicAdd(&P[out], cells[i].x);\n",
+            "(out < 0 || out >= n) continue;\n"
+            "        if (i < width - 1 || i >= segment) atomicAdd(P + out, cells[i].x);   "
+            "// a neighbour has these, too\n"
+            "        else P[out] = cells[i].x;\n",
+        ),
+    ),
     right(
         "two points a thread, by name",
         (

@@ -1,6 +1,6 @@
 """Wrong kernels that copy through shared memory or keep loads in flight."""
 
-from tests.kernels.mutants.mutant import Mutant, wrong
+from tests.kernels.mutants.mutant import Mutant, without, wrong
 
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "copy_async": (
@@ -16,29 +16,14 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             ('        asm volatile("cp.async.commit_group;");\n\n', "\n"),
         ),
         # Cells that other threads copy may still be on their way.
-        wrong(
-            "copy_async_no_barrier",
-            "race",
-            ("        __syncthreads();   // and those of the other threads\n", ""),
-        ),
+        wrong("copy_async_no_barrier", "race", without("and those of the other threads")),
         # The copy into this buffer starts while slow threads still compute on it.
-        wrong(
-            "copy_async_no_second_barrier",
-            "race",
-            (
-                (
-                    "        __syncthreads();   // the next copy goes into this buffer: "
-                    "nobody may still read it\n"
-                    "    }"
-                ),
-                "    }",
-            ),
-        ),
+        wrong("copy_async_no_second_barrier", "race", without("the next copy goes into this")),
         # cp.async only starts a copy; a barrier waits for threads, not for their copies.
         wrong(
             "copy_async_no_wait",
             "race",
-            ('        asm volatile("cp.async.wait_group 1;" ::: "memory");\n', ""),
+            without('asm volatile("cp.async.wait_group 1;" ::: "memory");'),
         ),
     ),
     "copy_bulk": (
@@ -48,31 +33,11 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         # ends.
         wrong("copy_bulk_many_bytes", "fault", ("(bytes) :", "(16 * VECTORS) :")),
         # Thread 0 makes the mbarriers; nothing keeps the others from using them before.
-        wrong(
-            "copy_bulk_no_init_barrier",
-            "race",
-            (
-                "    __syncthreads();   // nobody may wait at an mbarrier that is not there yet\n",
-                "",
-            ),
-        ),
+        wrong("copy_bulk_no_init_barrier", "race", without("nobody may wait at an mbarrier that")),
         # Thread 0 starts the copy into this buffer while slow threads still compute on it.
-        wrong(
-            "copy_bulk_no_second_barrier",
-            "race",
-            (
-                (
-                    "        __syncthreads();   // the next copy goes into this buffer: "
-                    "nobody may still read it\n"
-                    "    }"
-                ),
-                "    }",
-            ),
-        ),
+        wrong("copy_bulk_no_second_barrier", "race", without("the next copy goes into this")),
         # Nobody waits at the mbarrier.
-        wrong(
-            "copy_bulk_no_wait", "race", ("        wait(&arrived[current], turn / 2 % 2);\n", "")
-        ),
+        wrong("copy_bulk_no_wait", "race", without("wait(&arrived[current], turn / 2 % 2);")),
         # Each buffer has an mbarrier of its own, which is used every second turn: its parity
         # changes every second turn, too.
         wrong("copy_bulk_parity", "race", ("turn / 2 % 2", "turn % 2")),
@@ -92,23 +57,8 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     ),
     "copy_plain": (
         # An output reads cells that other threads copy, and nothing orders the two.
-        wrong(
-            "copy_plain_no_barrier",
-            "race",
-            ("        __syncthreads();   // outputs read cells that other threads copied\n", ""),
-        ),
+        wrong("copy_plain_no_barrier", "race", without("outputs read cells that other threads")),
         # A fast thread copies cells of the next tile while a slow one still reads this one.
-        wrong(
-            "copy_plain_no_second_barrier",
-            "race",
-            (
-                (
-                    "        __syncthreads();   // nobody may overwrite the tile while "
-                    "others still read it\n"
-                    "    }"
-                ),
-                "    }",
-            ),
-        ),
+        wrong("copy_plain_no_second_barrier", "race", without("nobody may overwrite the tile")),
     ),
 }

@@ -1,6 +1,6 @@
 """Wrong kernels of the convolution layer, and of what prepares its arrays."""
 
-from tests.kernels.mutants.mutant import Mutant, wrong
+from tests.kernels.mutants.mutant import Mutant, without, wrong
 
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "conv2d_basic": (
@@ -69,7 +69,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             ("for (int half", "if (inside) for (int half"),
         ),
         # A thread adds a sum that another one may not have stored yet.
-        wrong("conv2d_channels_tree_no_barrier", "race", ("        __syncthreads();\n", "")),
+        wrong("conv2d_channels_tree_no_barrier", "race", without("__syncthreads();")),
     ),
     "conv2d_constant": (
         # The loop over the filter's columns runs to q <= K: the sum takes the first weight of the
@@ -208,23 +208,9 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     ),
     "conv2d_implicit_mma": (
         # No barrier stands between the staging of a chunk and its fragments.
-        wrong(
-            "conv2d_implicit_mma_no_barrier",
-            "race",
-            ("        __syncthreads();   // fragments hold cells that others staged\n", ""),
-        ),
+        wrong("conv2d_implicit_mma_no_barrier", "race", without("fragments hold cells that")),
         # No barrier stands between the products of a chunk and the staging of the next one.
-        wrong(
-            "conv2d_implicit_mma_no_second_barrier",
-            "race",
-            (
-                (
-                    "            __syncthreads();   // not before all have read what is now "
-                    "overwritten\n"
-                ),
-                "",
-            ),
-        ),
+        wrong("conv2d_implicit_mma_no_second_barrier", "race", without("not before all have read")),
         # Lanes 16 to 31 must name the rows of the second slice; here they name the first again.
         wrong(
             "conv2d_implicit_mma_one_slice",
@@ -258,19 +244,13 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         ),
         # The copies run in the background: without a wait a thread may multiply what was there
         # before.
-        wrong(
-            "conv2d_implicit_mma_async_no_wait", "race", ("            wait_for_copies();\n", "")
-        ),
+        wrong("conv2d_implicit_mma_async_no_wait", "race", without("wait_for_copies();")),
         # With two buffers the next chunk belongs into the other one.
         wrong("conv2d_implicit_mma_async_same_buffer", "race", ("(buffer ^ 1)", "buffer")),
     ),
     "conv2d_implicit_mma_split": (
         # A short sum begins at 0 again after it was added to the total.
-        wrong(
-            "conv2d_implicit_mma_split_kept_sum",
-            "scattered",
-            ("                sum[m][n][i] = 0.0f;\n", ""),
-        ),
+        wrong("conv2d_implicit_mma_split_kept_sum", "scattered", without("sum[m][n][i] = 0.0f;")),
         # The steps of a chunk are no whole number of short sums.
         wrong("conv2d_implicit_mma_split_lost_end", "scattered", ("1 || step == STEPS - 1", "1")),
         # No barrier stands between the store of the cells and their fragments.
@@ -290,17 +270,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             "conv2d_implicit_wgmma_taps_exchanged", "scattered", ("/ K, tap % K", "% K, tap / K")
         ),
         # The producer does not wait for the consumers.
-        wrong(
-            "conv2d_implicit_wgmma_too_early",
-            "race",
-            (
-                (
-                    "                    wait_for(read + place.slot, place.parity ^ 1);   // at "
-                    "first nobody reads\n"
-                ),
-                "",
-            ),
-        ),
+        wrong("conv2d_implicit_wgmma_too_early", "race", without("at first nobody reads")),
     ),
     "conv2d_mma_halves": (
         # The sums that lanes with q = 2 and 3 hold are exchanged before they are stored.
@@ -334,11 +304,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             ("/ 4;\n    const int q = lane % 4", "% 8;\n    const int q = lane / 8"),
         ),
         # The barrier between the last output and the copy is missing.
-        wrong(
-            "conv2d_mma_halves_not_gathered",
-            "race",
-            ("        __syncthreads();   // all outputs of the image are in shared memory\n", ""),
-        ),
+        wrong("conv2d_mma_halves_not_gathered", "race", without("all outputs of the image are in")),
         # The last tile is moved back to end with the map, but its sums belong to later columns.
         wrong(
             "conv2d_mma_halves_overhang", "race", ("first, g, q", "min(first, COLUMNS - 8), g, q")
@@ -361,7 +327,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             ),
         ),
         # Cells are split before they have arrived.
-        wrong("conv2d_mma_pairs_no_wait", "race", ("        wait_for_copies();\n", "")),
+        wrong("conv2d_mma_pairs_no_wait", "race", without("wait_for_copies();")),
         # Outputs w and w + 1 are exchanged when they are gathered.
         wrong(
             "conv2d_mma_pairs_shift_sign",
@@ -408,14 +374,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             ),
         ),
         # The barrier between the last output and the copy is missing.
-        wrong(
-            "conv2d_mma_quads_not_gathered",
-            "race",
-            (
-                "            __syncthreads();   // all outputs of the band are in shared memory\n",
-                "",
-            ),
-        ),
+        wrong("conv2d_mma_quads_not_gathered", "race", without("all outputs of the band are in")),
         # What the host multiplied the weights by is not taken back.
         wrong(
             "conv2d_mma_quads_unscaled",
@@ -445,11 +404,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             ),
         ),
         # No barrier stands between the load of the tile and the sums.
-        wrong(
-            "conv2d_register_2d_no_barrier",
-            "race",
-            ("        __syncthreads();   // patches need cells that other threads loaded\n", ""),
-        ),
+        wrong("conv2d_register_2d_no_barrier", "race", without("patches need cells that other")),
         # The last tile overhangs the image.
         wrong(
             "conv2d_register_2d_unguarded_load",
@@ -462,7 +417,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         wrong(
             "conv2d_register_images_no_wait",
             "race",
-            ('    asm volatile("cp.async.wait_all;" ::: "memory");\n', ""),
+            without('asm volatile("cp.async.wait_all;" ::: "memory");'),
         ),
         # The offset of the group in the weights is left out.
         wrong("conv2d_register_images_one_group", "planes", ("weights + group * MAPS", "weights")),
@@ -491,17 +446,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             ),
         ),
         # A patch reads cells of the tile that other threads may not have stored yet.
-        wrong(
-            "conv2d_register_tiled_no_barrier",
-            "race",
-            (
-                (
-                    "        __syncthreads();   // patches read cells, and weights, that other "
-                    "threads loaded\n"
-                ),
-                "",
-            ),
-        ),
+        wrong("conv2d_register_tiled_no_barrier", "race", without("patches read cells, and")),
     ),
     "conv2d_restrict": (
         # An odd K has no second tap in its last step: it reads the next row's, and behind the
@@ -566,25 +511,10 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         # memory that nothing has written.
         wrong("conv2d_tiled_halo_short", "uninitialised", ("&& top + r", "- 1 && top + r")),
         # A thread sums over cells that other threads may not have loaded yet.
-        wrong(
-            "conv2d_tiled_no_first_barrier",
-            "race",
-            ("        __syncthreads();   // outputs read cells that other threads loaded\n", ""),
-        ),
+        wrong("conv2d_tiled_no_first_barrier", "race", without("outputs read cells that other")),
         # A fast warp loads the next channel into the tile while a slow one still reads this one.
         # With one channel nothing is wrong.
-        wrong(
-            "conv2d_tiled_no_second_barrier",
-            "race",
-            (
-                (
-                    "        __syncthreads();   // the next channel overwrites the tile: not "
-                    "before all have read it\n"
-                    "    }"
-                ),
-                "    }",
-            ),
-        ),
+        wrong("conv2d_tiled_no_second_barrier", "race", without("the next channel overwrites the")),
         # Span lacks the last column of the halo. Index span of a row is the first cell of the
         # next one: inside the array, so that only the row below the last one is seen to be
         # missing.
@@ -600,7 +530,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             "conv2d_tiled_maps_unguarded",
             "out-of-bounds",
             ("min(first + o, M - 1)", "first + o"),
-            ("            if (first + o < M) {\n", ""),
+            without("if (first + o < M) {"),
             ("}\n    }\n}\n", "}\n    }\n"),
         ),
     ),
@@ -634,11 +564,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         # as if rows did.
         wrong("conv2d_wmma_layout", "all", ("col_major", "row_major")),
         # A fragment is loaded from columns that other lanes of the warp have yet to write.
-        wrong(
-            "conv2d_wmma_no_barrier",
-            "race",
-            ("            __syncwarp();   // the fragment's lanes read columns of others\n", ""),
-        ),
+        wrong("conv2d_wmma_no_barrier", "race", without("the fragment's lanes read columns of")),
         # The next step overwrites what lanes may still read; the barrier that one buffer needs is
         # not compiled.
         wrong("conv2d_wmma_one_buffer", "race", ("columns + step % BUFFERS * BUFFER", "columns")),

@@ -1,16 +1,12 @@
 """Wrong kernels of the LeNet."""
 
-from tests.kernels.mutants.mutant import Mutant, wrong
+from tests.kernels.mutants.mutant import Mutant, without, wrong
 
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "lenet_conv_pool": (
         # The barrier before the store is left out: a window may still lack the sums of another
         # patch.
-        wrong(
-            "lenet_conv_pool_no_barrier",
-            "race",
-            ("    __syncthreads();   // a window may have sums of several patches\n", ""),
-        ),
+        wrong("lenet_conv_pool_no_barrier", "race", without("a window may have sums of several")),
         # Sums past the last row and column are made of other cells, and go into the maximum of
         # the cut windows.
         wrong(
@@ -44,33 +40,15 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     ),
     "lenet_dense": (
         # The barrier at the head of the loop is left out.
-        wrong(
-            "lenet_dense_no_barrier",
-            "race",
-            (
-                (
-                    "        if (k > 0) __syncthreads();   // not before all have used the chunk "
-                    "that is now overwritten\n"
-                ),
-                "",
-            ),
-        ),
+        wrong("lenet_dense_no_barrier", "race", without("not before all have used the chunk that")),
         # The ReLU between the two layers is left out.
-        wrong(
-            "lenet_dense_no_relu",
-            "all",
-            ("        sum[i] = sum[i] <= 0.0f ? 0.0f : sum[i];   // ReLU; NaN stays\n", ""),
-        ),
+        wrong("lenet_dense_no_relu", "all", without("ReLU; NaN stays")),
         # The last block has fewer than its images, and stores the class of all.
         wrong("lenet_dense_unguarded", "out-of-bounds", ("0 && b < B", "0")),
     ),
     "lenet_dense_split": (
         # The barrier between the first sums and their addition is left out.
-        wrong(
-            "lenet_dense_split_no_barrier",
-            "race",
-            ("    __syncthreads();   // a warp adds what all warps have summed up\n", ""),
-        ),
+        wrong("lenet_dense_split_no_barrier", "race", without("a warp adds what all warps have")),
         # The sums of the other warps are not added.
         wrong("lenet_dense_split_one_warp", "scattered", ("w < WARPS", "w < 1")),
         # The last block has fewer than its images, and stores the class of all.
@@ -78,7 +56,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     ),
     "lenet_mma_1": (
         # The copies in the background are not waited for.
-        wrong("lenet_mma_1_no_wait", "race", ("        wait_for_copies();\n", "")),
+        wrong("lenet_mma_1_no_wait", "race", without("wait_for_copies();")),
         # Lanes 8 apart hold other maps; both rows of a window are 4 apart.
         wrong(
             "lenet_mma_1_wrong_lanes",
@@ -100,17 +78,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "lenet_mma_2": (
         # The barrier after the copy is left out: a fast warp splits the next image over cells
         # that others still multiply.
-        wrong(
-            "lenet_mma_2_no_barrier",
-            "race",
-            (
-                (
-                    "        __syncthreads();   // the image is complete; nobody reads the cells "
-                    "of the one before\n"
-                ),
-                "",
-            ),
-        ),
+        wrong("lenet_mma_2_no_barrier", "race", without("the image is complete; nobody reads the")),
         # The product of the weights with the cells' residuals is missing: FP16's error.
         wrong(
             "lenet_mma_2_one_part",
@@ -170,11 +138,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         ),
         # The barrier after the image is staged is left out: a thread reads bytes that another one
         # has not stored yet.
-        wrong(
-            "lenet_resize_no_barrier",
-            "race",
-            ("    __syncthreads();   // a thread needs bytes that others loaded\n", ""),
-        ),
+        wrong("lenet_resize_no_barrier", "race", without("a thread needs bytes that others")),
         # The network was trained on truncated values; half a unit is added before the division.
         wrong(
             "lenet_resize_rounded",

@@ -1,6 +1,6 @@
 """Wrong kernels of matrix products."""
 
-from tests.kernels.mutants.mutant import Mutant, wrong
+from tests.kernels.mutants.mutant import Mutant, without, wrong
 
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "gemm_basic": (
@@ -11,25 +11,14 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "gemm_column": (
         # Without the barrier behind the sums, a fast warp overwrites tiles that another one still
         # reads.
-        wrong(
-            "gemm_column_no_second_barrier",
-            "race",
-            (
-                (
-                    "        __syncthreads();   // nobody may overwrite the tiles while "
-                    "others still read them\n"
-                    "    }"
-                ),
-                "    }",
-            ),
-        ),
+        wrong("gemm_column_no_second_barrier", "race", without("nobody may overwrite the tiles")),
         # Threads right of Y own no output. They write into the next row, and the last ones behind
         # the end.
         wrong("gemm_column_unguarded_store", "out-of-bounds", ("rows && col < cols", "rows")),
     ),
     "gemm_mma": (
         # Without the barrier, ldmatrix reads what other threads have not copied yet.
-        wrong("gemm_mma_no_barrier", "race", ("        __syncthreads();\n", "")),
+        wrong("gemm_mma_no_barrier", "race", without("__syncthreads();")),
         # X lies in rows, and a fragment of B holds columns: without .trans, lanes multiply other
         # cells.
         wrong("gemm_mma_not_turned", "scattered", ("trans.shared", "shared")),
@@ -40,7 +29,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     ),
     "gemm_pipelined": (
         # Without the barrier, a thread reads what others have not copied yet.
-        wrong("gemm_pipelined_no_barrier", "race", ("        __syncthreads();\n", "")),
+        wrong("gemm_pipelined_no_barrier", "race", without("__syncthreads();")),
         # One more group may still be under way than there are steps ahead: the newest copies are
         # read too early.
         wrong("gemm_pipelined_too_early", "race", ("STAGES - 2", "STAGES - 1")),
@@ -55,18 +44,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         ),
         # Without the barrier after the sum, a fast warp overwrites the tiles that a slow one
         # still multiplies.
-        wrong(
-            "gemm_tiled_no_second_barrier",
-            "race",
-            (
-                (
-                    "        __syncthreads();   // nobody may overwrite the tiles while "
-                    "others still read them\n"
-                    "    }"
-                ),
-                "    }",
-            ),
-        ),
+        wrong("gemm_tiled_no_second_barrier", "race", without("nobody may overwrite the tiles")),
         # The loop makes inner / TILE_WIDTH whole steps; where TILE_WIDTH does not divide inner,
         # the rest is never added.
         wrong("gemm_tiled_whole_steps", "all", ("first < inner", "first + TILE_WIDTH <= inner")),
@@ -96,11 +74,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "mma_ldmatrix": (
         # The lanes of a warp may run apart: ldmatrix reads rows that other lanes have stored, and
         # nothing orders the two.
-        wrong(
-            "mma_ldmatrix_no_barrier",
-            "race",
-            ("    __syncwarp();   // ldmatrix reads what other lanes have stored\n", ""),
-        ),
+        wrong("mma_ldmatrix_no_barrier", "race", without("ldmatrix reads what other lanes have")),
         # Without .trans a register of B holds two columns of one row, and not two rows of one
         # column.
         wrong("mma_ldmatrix_not_transposed", "suspect", ("trans.shared", "shared")),
@@ -146,13 +120,11 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     ),
     "split_product": (
         # It is added to the total again and again.
-        wrong("split_product_kept_sum", "suspect", ("                sum[i] = 0.0f;\n", "")),
+        wrong("split_product_kept_sum", "suspect", without("sum[i] = 0.0f;")),
         # Steps need not be a multiple of SHORT: the last short sum is incomplete and was never
         # added to the total.
         wrong("split_product_lost_end", "suspect", ("total[i] + sum[i]", "total[i]")),
         # The residuals of B are never used: the result is no better than that of halves.
-        wrong(
-            "split_product_one_residual", "suspect", ("        multiply(sum, a_hi, b_lo);\n", "")
-        ),
+        wrong("split_product_one_residual", "suspect", without("multiply(sum, a_hi, b_lo);")),
     ),
 }

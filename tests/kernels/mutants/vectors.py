@@ -1,6 +1,6 @@
 """Wrong kernels of arrays in one dimension: axpy, convolutions and Fourier transforms."""
 
-from tests.kernels.mutants.mutant import Mutant, wrong
+from tests.kernels.mutants.mutant import Mutant, without, wrong
 
 MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "axpy_basic": (
@@ -180,7 +180,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         wrong(
             "fft_overlap_add_no_barrier",
             "race",
-            ("    __syncthreads();   // a pass groups cells that other threads multiplied\n", ""),
+            without("a pass groups cells that other threads multiplied"),
         ),
         # The twiddle factor is not conjugated on the way back: a second forward transform, which
         # runs backwards.
@@ -191,17 +191,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
     "conv1d_outputs": (
         # The outputs go back through the tile for coalesced stores, without waiting until all
         # threads have read their cells.
-        wrong(
-            "conv1d_outputs_no_second_barrier",
-            "race",
-            (
-                (
-                    "    __syncthreads();   // all reads of the tile are done before its cells "
-                    "are replaced\n"
-                ),
-                "",
-            ),
-        ),
+        wrong("conv1d_outputs_no_second_barrier", "race", without("all reads of the tile are")),
     ),
     "conv1d_tiled_steps": (
         # Threads past the end of P return above the barrier, though the tile still needs the
@@ -231,7 +221,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
             ("cell >= 0", "s >= RADIUS && s < TILE_WIDTH + RADIUS"),
         ),
         # A thread reads tile cells that other threads may not have written yet.
-        wrong("conv1d_tiled_no_barrier", "race", ("    __syncthreads();\n", "")),
+        wrong("conv1d_tiled_no_barrier", "race", without("__syncthreads();")),
         # Threads inside N and threads past its end wait at different barriers of one block, which
         # is undefined.
         wrong(
@@ -292,17 +282,7 @@ MUTANTS: dict[str, tuple[Mutant, ...]] = {
         wrong("fft_radix2_half_the_stages", "suspect", ("span > 0;", "span > 1;")),
         # A stage reads pairs whose cells other threads may not have written yet in the stage
         # before.
-        wrong(
-            "fft_radix2_no_barrier",
-            "race",
-            (
-                (
-                    "        __syncthreads();   // the last stage's pairs are made of other "
-                    "threads' cells\n"
-                ),
-                "",
-            ),
-        ),
+        wrong("fft_radix2_no_barrier", "race", without("the last stage's pairs are made of other")),
         # exp(+i) in place of exp(-i): the inverse transform, without its scale.
         wrong(
             "fft_radix2_twiddle_sign",
