@@ -193,6 +193,17 @@ class Judge:
     others: Callable[[], Iterable[tuple[Experiment, Judge]]] = tuple
 
 
+class _Moved(NamedTuple):
+    """A store of a thread to another cell of an array than in the right kernel. meant: the number
+    of the cell that it stores there.
+    """
+
+    array: str
+    thread: Thread
+    store: CellStore
+    meant: int
+
+
 class _Right(NamedTuple):
     """Loads of the right kernel. teller: a search in its tape; names: of the answer's parameters,
     by those of the right kernel.
@@ -1339,71 +1350,117 @@ class _Teller:
 
     def _of_all_stores(self) -> tuple[int | None, list[Cause]]:
         """Find stores to other cells than those to which the same threads store in the right
-        kernel: if each of them goes there, or with another value of a variable of their index in
-        each thread, all is right. Returns the cell that is told as well.
+        kernel, of the output or of shared memory: if each of them goes there, or with another value
+        of a variable of their index in each thread, all is right. Returns the wrong cell that is
+        told as well.
         """
-        moved, is_whole = self._moved_stores()
-        wrong = self.wrong[self.out].reshape(-1)
-        told = [one for one, cell in moved.items() if wrong[cell]]
-        if not told or len(moved) > MOST_MOVED:
-            return None, []
-        thread, first = min(told, key=lambda one: moved[one])
-        cell = moved[thread, first]
-        access = self._store_at(thread, first)
-        if access is None:
-            return None, []
-        place, belongs = self.place(access), self._cell_text(cell)
-        changes = [
-            Redirect(At(one.pc, *who, one.nth), self.out, meant)
-            for (who, one), meant in moved.items()
-        ]
-        if is_whole and self.is_right(self.again(changes)):
-            cause = Cause(
-                "store", access.line, thread, place=place, belongs=belongs,
-                origins=self.origins(access), count=len(moved),
-            )  # fmt: skip
-            return cell, [cause]
-        for name in place.values if len(moved) <= MOST_SET else ():
-            found = self._of_variable_of_all(name, moved, thread, first)
-            if found is not None:
-                return cell, [replace(found, place=place, belongs=belongs)]
+        shared = [moved for name in self._shared_in_right.items() if (moved := self._moved(*name))]
+        together = [sum(shared, [])] if len(shared) > 1 else []
+        for moved in (self._moved(self.out, self._name_in_right), *shared, *together):
+            told = self._told_of(moved) if 0 < len(moved) <= MOST_MOVED else None
+            access = self._store_at(told[1]) if told is not None else None
+            if told is None or access is None:
+                continue
+            cell, first = told
+            place, belongs = self.place(access), self._cell_text(first.meant, first.array)
+            changes = [
+                Redirect(At(one.store.pc, *one.thread, one.store.nth), one.array, one.meant)
+                for one in moved
+            ]
+            if self.is_right(self.again(changes)):
+                cause = Cause(
+                    "store", access.line, first.thread, place=place, belongs=belongs,
+                    origins=self.origins(access), count=len(moved),
+                )  # fmt: skip
+                return cell, [cause]
+            for name in place.values if len(moved) <= MOST_SET else ():
+                found = self._of_variable_of_all(name, moved, first)
+                if found is not None:
+                    return cell, [replace(found, place=place, belongs=belongs)]
         return None, []
 
-    def _moved_stores(self) -> tuple[dict[tuple[Thread, CellStore], int], bool]:
-        """Return the stores to other cells than in the right kernel, with the cells that it stores
-        in their place, and whether all threads store as often as there; none where a thread that
-        stores there stores more often, or less often, here.
+    @cached_property
+    def _shared_in_right(self) -> dict[str, str]:
+        """The arrays of shared memory, each with the name of its like in the right kernel: one of
+        that name and as many indices, or the only one of its shape.
         """
         right = self.judge.right
-        if not self._owners or right is None or self.followed.needs_formulas(self.out):
-            return {}, False
-        own = self.followed.stores_by_lane(self.out)
-        others = right.stores_by_lane(self._name_in_right)
+        if right is None or not self._has_same_threads:
+            return {}
+        own, others = (
+            {one.name: one.extents for one in tape.arrays if one.space == "shared"}
+            for tape in (self.tape, right.tape)
+        )
+        named = [one for one in own if len(own[one]) == len(others.get(one, ()))]
+        found = {one: one for one in named}
+        for one in own.keys() - found.keys():
+            like = [other for other in others if other not in found.values()
+                    and others[other] == own[one]]  # fmt: skip
+            if len(like) == 1 and list(own.values()).count(own[one]) == 1:
+                found[one] = like[0]
+        return found
+
+    def _moved(self, array: str, name_in_right: str) -> list[_Moved]:
+        """Return the stores to other cells of an array than in the right kernel, with the cells
+        that it stores in their place; none where a thread that stores there stores more often, or
+        less often, here.
+        """
+        right = self.judge.right
+        if not self._owners or right is None or self.followed.needs_formulas(array):
+            return []
+        own = self.followed.stores_by_lane(array)
+        others = right.stores_by_lane(name_in_right)
         both = own.keys() & others.keys()
         if any(len(own[lane]) != len(others[lane]) for lane in both):
-            return {}, False
-        moved = {
-            (self._named(lane), one): meant.cell
-            for lane in both
-            for one, meant in zip(own[lane], others[lane], strict=True)
-            if one.cell != meant.cell
-        }
-        return moved, own.keys() == others.keys()
+            return []
+        place, other = (
+            tape.arrays.by_name[name]
+            for tape, name in ((self.tape, array), (right.tape, name_in_right))
+        )
+        found = []
+        for lane in sorted(both):
+            for one, meant in zip(own[lane], others[lane], strict=True):
+                cell = meant.cell
+                if place.extents[1:] != other.extents[1:] and place.space == "shared":
+                    try:
+                        cell = place.flat(other.index(cell))  # of rows that are padded
+                    except ValueError:
+                        return []
+                if cell != one.cell:
+                    found.append(_Moved(array, self._named(lane), one, cell))
+        return found
 
-    def _store_at(self, thread: Thread, store: CellStore) -> Access | None:
-        """Return the first access of a thread that belongs to a store, with the line of its step:
-        its own may be one of a header.
+    def _told_of(self, moved: Sequence[_Moved]) -> tuple[int, _Moved] | None:
+        """Return a wrong cell and the first of some stores that go elsewhere which is meant for it,
+        or for what its thread reads; None where none of them has to do with a wrong cell.
         """
-        every = ((step, one) for step in self.steps(thread) for one in step.accesses)
-        found = (replace(one, line=step.line) for step, one in every if one.at == store.at)
-        return next((one for one in found if one.is_store and one.array == self.out), None)
+        wrong = self.wrong[self.out].reshape(-1)
+        if moved[0].array == self.out:
+            own = [one for one in moved if wrong[one.meant]]
+            first = min(own, key=lambda one: (one.meant, one.thread), default=None)
+            return (first.meant, first) if first is not None else None
+        for cell in self._targets():
+            if (writer := self._last_writer(cell)) is None:
+                continue
+            places = self.tape.arrays.by_name
+            read = {one.address for one in self._loads_before(*writer) if one.space == "shared"}
+            for one in sorted(moved, key=lambda one: one.store.at):
+                place = places[one.array]
+                is_read = place.start + one.meant * place.element_bytes in read
+                if is_read and one.thread[0] == writer[0][0]:
+                    return cell, one
+        return None
+
+    def _store_at(self, moved: _Moved) -> Access | None:
+        """Return the first access of a store, with the line of its step: its own may be one of a
+        header.
+        """
+        every = ((step, one) for step in self.steps(moved.thread) for one in step.accesses)
+        found = (replace(one, line=step.line) for step, one in every if one.at == moved.store.at)
+        return next((one for one in found if one.is_store and one.array == moved.array), None)
 
     def _of_variable_of_all(
-        self,
-        name: str,
-        moved: Mapping[tuple[Thread, CellStore], int],
-        told: Thread,
-        first: CellStore,
+        self, name: str, moved: Sequence[_Moved], told: _Moved
     ) -> Cause | None:
         """Give a variable, in all threads, the value by which they store to the cells that are
         meant: is all right then? Where it is off by the same number in all of a block, the block's
@@ -1412,10 +1469,11 @@ class _Teller:
         changes: dict[tuple[int, Thread, int], Replace] = {}
         shifts: dict[Extents, set[tuple[int, int, int]]] = {}  # by block: pc, element, difference
         cause: Cause | None = None
-        for (thread, store), meant in moved.items():
-            access = self._store_at(thread, store)
-            definition = self._definition(thread, store.at, name)
-            other = self._value_for(access, name, meant) if access is not None else None
+        for one in moved:
+            thread, at = one.thread, one.store.at
+            access = self._store_at(one)
+            definition = self._definition(thread, at, name)
+            other = self._value_for(access, name, one.meant) if access is not None else None
             if access is None or definition is None or other is None:
                 return None
             entry, element = definition
@@ -1428,8 +1486,8 @@ class _Teller:
             if changes.setdefault((row.pc, thread, nth), change).value != other:
                 return None
             shifts.setdefault(thread[0], set()).add((row.pc, element, other - int(value)))
-            if (thread, store) == (told, first):
-                origins = self._origins(thread, store.at, [name])
+            if one == told:
+                origins = self._origins(thread, at, [name])
                 cause = Cause(
                     "variable", origins[0].line if origins else access.line, thread,
                     origins=origins, name=name, value=value, belongs_value=other,
@@ -1561,8 +1619,9 @@ class _Teller:
                         return [replace(cause, place=place, belongs=self._cell_text(own))]
         return []
 
-    def _cell_text(self, cell: int) -> str:
-        return _element(self.out, cell)
+    def _cell_text(self, cell: int, array: str = "") -> str:
+        place = self.tape.arrays.by_name[array or self.out]
+        return _element(place.name, place.index(cell) if place.space == "shared" else cell)
 
     def _of_variable(
         self, thread: Thread, at: int, name: str, others: Iterable[int], cell: int,
@@ -1782,6 +1841,8 @@ class _Teller:
                 some = self._instead(loads, pairs, cell)
                 if any(a.space == "shared" and not self._stands_in_shared(a, n) for a, n in some):
                     continue
+                if all(self._is_as_in_right(access) for access, _ in some):
+                    continue  # it has a right value, and goes to a wrong place
                 changes = [
                     Replace.of(one, value)
                     for one, need in some
@@ -1794,6 +1855,26 @@ class _Teller:
                     else:
                         yield some
             yield from later
+
+    def _is_as_in_right(self, access: Access) -> bool:
+        """Return whether the same thread of the right kernel reads the same cells of an array in
+        the same order.
+        """
+        right, names = self.judge.right, self.judge.names
+        if right is None or not self._has_same_threads:
+            return False
+        thread = access.block, access.thread
+        shared = {name: own for own, name in self._shared_in_right.items()}
+        own, others = (
+            [
+                one.index
+                for step in teller.steps(thread)
+                for one in step.accesses
+                if not one.is_store and names.get(one.array, one.array) == access.array
+            ]
+            for teller, names in ((self, {}), (self._with(right.tape), {**names, **shared}))
+        )
+        return own == others
 
     def _instead(
         self, loads: Iterable[Access], pairs: Sequence[_Pair], cell: int
