@@ -5,7 +5,6 @@ This needs no exercise, no reference and no solution: it runs in a grader's box 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -23,10 +22,11 @@ from helpers.simulator.explain.followed import Followed
 from helpers.simulator.explain.story import Judge, Story, explain, faults
 from helpers.simulator.explain.tape import Tape
 from helpers.simulator.explain.translation import NotRecorded
+from helpers.simulator.explain.work import Work
 from helpers.simulator.machine.faults import LaunchRefused
 
-MOST_SECONDS = 1.2  # of the processor, until no further case is begun
-QUICK_SECONDS = 0.4  # the same where a cause is known
+MOST_WORK = 400_000  # units, of all cases
+QUICK_WORK = 60_000  # where a cause is known: after that no further case is looked at
 ENDLESS_SECONDS = 0.4  # of a run as it is judged, if its record has not come to an end
 
 
@@ -68,17 +68,17 @@ def told_of(cell: KernelCell, tasks: Iterable[Task], limit_s: float) -> Told | N
     """
     found: Told | None = None
     why_not = ""
-    begun = time.process_time()
+    work = Work(MOST_WORK)
     tasks = tuple(tasks)
     for task in tasks:
-        if time.process_time() > begun + MOST_SECONDS:
+        if work.left <= 0:
             break
         if not _is_plain(task.case):
             why_not = why_not or "a case has several launches, or another kernel calls the answer"
             continue
         try:
             others = [one for one in tasks if one is not task and _is_plain(one.case)]
-            told = _in_case(cell, task, limit_s, begun + MOST_SECONDS, others)
+            told = _in_case(cell, task, limit_s, work, others)
         except (NotRecorded, CompileFailed, LaunchRefused) as error:
             why_not = why_not or str(error)
             continue
@@ -89,7 +89,7 @@ def told_of(cell: KernelCell, tasks: Iterable[Task], limit_s: float) -> Told | N
         if found is None or _knows_more(told.story, found.story):
             found = told
         # A cause of a case in which all is wrong is worth a look at another one, if that is quick.
-        if found.story.causes and time.process_time() > begun + QUICK_SECONDS:
+        if found.story.causes and work.spent > QUICK_WORK:
             break
     if found is None and why_not:
         raise NoStory(why_not)
@@ -128,17 +128,17 @@ def _is_plain(case: Case) -> bool:
 
 
 def _in_case(
-    cell: KernelCell, task: Task, limit_s: float, until: float, others: Iterable[Task]
+    cell: KernelCell, task: Task, limit_s: float, work: Work, others: Iterable[Task]
 ) -> Told | None:
-    experiment = experiment_of(task.case, cell)
+    experiment = experiment_of(task.case, cell, work)
 
     def elsewhere() -> Iterator[tuple[Experiment, Judge]]:
         for other in others:
-            launch = experiment_of(other.case, cell)
+            launch = experiment_of(other.case, cell, work)
             yield launch, judge_of(replace(other, right=None), launch)
 
     judge = replace(judge_of(task, experiment), others=elsewhere)
-    story = explain(experiment, judge, until)
+    story = explain(experiment, judge)
     if story is None or not _is_as_judged(task.case, cell, experiment, story, limit_s):
         return None
     return Told(task.case, story, experiment)
@@ -173,15 +173,15 @@ def _is_as_judged(
     return True
 
 
-def experiment_of(case: Case, cell: KernelCell) -> Experiment:
-    """Return the launch of a cell's kernel in a case."""
+def experiment_of(case: Case, cell: KernelCell, work: Work | None = None) -> Experiment:
+    """Return the launch of a cell's kernel in a case. work: what its runs may cost."""
     (launch,) = case.plan(cell)
     arguments = tuple(
         case.arrays[one.name] if isinstance(one, Array) else one for one in launch.arguments
     )
     return Experiment(
         launch.source, launch.name, arguments, launch.grid, launch.block, launch.options,
-        launch.constants,
+        launch.constants, work=work or Work(),
     )  # fmt: skip
 
 

@@ -13,7 +13,6 @@ import contextlib
 import itertools
 import math
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,10 +50,11 @@ from .steps import Access, Decision, Step
 from .tape import Tape
 from .translation import NotRecorded, Wait
 from .values import DevicePointer
+from .work import Spent, Work
 
-MOST_RUNS = 160  # of one story
-MOST_SECONDS = 1.0  # of the processor, for these runs
-MOST_LATE = 0.2  # seconds after these in which what is known may be put in words
+MOST_LATE = 60_000  # units of work after all is spent, to put in words what is known
+MOST_WORK_OF_FORMULAS = 200_000
+LEAST_WORK = 100_000  # of the smallest launch; one for each word of the record is added to it
 MOST_OUTSIDE = 40  # accesses outside of an array that are kept away, one after another
 MOST_DECISIONS = 24  # of one thread that are turned round
 MOST_OF_WARP = 4_000  # instructions before the end of a launch without an end
@@ -227,25 +227,21 @@ class _Right(NamedTuple):
         return self.teller.values((one.block, one.thread), one.at, names)
 
 
-class _Enough(Exception):
-    """The story has used all its runs."""
-
-
-def explain(experiment: Experiment, judge: Judge, until: float = math.inf) -> Story | None:
-    """Return the story of a launch, None if nothing is wrong with it. until: time.process_time() at
-    which no further run is begun. Raises NotRecorded.
+def explain(experiment: Experiment, judge: Judge) -> Story | None:
+    """Return the story of a launch, None if nothing is wrong with it: what is found before the work
+    of the experiment is spent, or as much as suits the launch. Raises NotRecorded.
     """
-    teller = _Teller(experiment, judge, (), min(until, time.process_time() + MOST_SECONDS))
+    teller = _Teller(experiment, judge, ())
+    experiment.work.limit(LEAST_WORK + len(teller.tape.recording.words))
     return teller.story()
 
 
 class _Teller:
     """The search for the causes in one launch. base: what is done otherwise in all of its runs."""
 
-    def __init__(
-        self, experiment: Experiment, judge: Judge, base: tuple[Change, ...], until: float
-    ):
+    def __init__(self, experiment: Experiment, judge: Judge, base: tuple[Change, ...]):
         self.experiment, self.judge, self.base = experiment, judge, base
+        self.work = experiment.work
         self.tape = experiment.record(base)
         self.source = Source.of(experiment.source, experiment.options)
         self.wrong = judge.wrong(self.tape)
@@ -265,7 +261,6 @@ class _Teller:
         rest = wrong[MOST_FOLLOWED // 2 :]
         step = -(-len(rest) // (MOST_FOLLOWED // 2)) or 1
         self.cells: list[int] = [*wrong[: MOST_FOLLOWED // 2], *rest[::-1][::step][::-1]]
-        self.until = until
 
     @cached_property
     def has_formulas(self) -> bool:
@@ -277,12 +272,15 @@ class _Teller:
         if not cells:
             return False
         self.cells = cells
+        work = Work(MOST_WORK_OF_FORMULAS)  # also where the rest is spent: they are told
         try:
-            self.followed.follow(self.out, cells, self.until)
+            self.followed.follow(self.out, cells, work)
             if right is not None:
-                right.follow(name, cells, self.until)
-        except NotRecorded:
+                right.follow(name, cells, work)
+        except Spent:
             return False
+        finally:
+            self.work.spend(work.spent, reserve=math.inf)
         return True
 
     @cached_property
@@ -297,7 +295,7 @@ class _Teller:
             return None
         causes: list[Cause] = []
         cell: int | None = None
-        with contextlib.suppress(_Enough):
+        with contextlib.suppress(Spent):
             if self.tape.completed and mask.any():
                 cell, causes = self._of_all_stores()
             causes = causes or self._of_findings()
@@ -309,7 +307,7 @@ class _Teller:
                     if found and (agreed := self._agreed(target, found))[1]:
                         cell, causes = agreed
                         break
-        with contextlib.suppress(_Enough):
+        with contextlib.suppress(Spent):
             causes = causes or self._of_one_cell() or self._of_unset_read()
         if cell is None and self.tape.completed and mask.any():
             cell = next(iter(self._targets()))
@@ -429,8 +427,6 @@ class _Teller:
         self, changes: Sequence[Change] = (), barriers: tuple[Wait, ...] = ()
     ) -> Tape | None:
         """Run the launch with changes; None where that cannot be."""
-        if self.experiment.runs >= MOST_RUNS or time.process_time() > self.until:
-            raise _Enough
         # Of a launch with wrong values most trials are done with once these are seen.
         is_checked = bool(barriers) or not any(mask.any() for mask in self.wrong.values())
         try:
@@ -567,7 +563,7 @@ class _Teller:
             return []
         place, origins = self.place(access), self.origins(access)
         tried: set[int] = set()
-        with contextlib.suppress(_Enough):
+        with contextlib.suppress(Spent):
             for step in reversed(self.steps(thread)):
                 for one in reversed(step.decisions):
                     if one.at > access.at or one.pc in tried or len(tried) >= MOST_LINES:
@@ -612,7 +608,7 @@ class _Teller:
         if not access.array and finding.array:  # past the end of a row, or far from all arrays
             access = replace(access, array=finding.array, index=finding.index)
         place, origins = self.place(access), self._trail_outside(access)
-        with contextlib.suppress(_Enough):
+        with contextlib.suppress(Spent):
             if causes := self._of_way_out(thread, access, place, origins):
                 return causes
         is_idle = bool(self._cells_of) and thread not in self._cells_of and self._has_own_cells
@@ -675,7 +671,7 @@ class _Teller:
         it is turned wherever it leads outside of an array: as many as there is time to try.
         """
         found: dict[tuple[int, str], Choice] = {}
-        with contextlib.suppress(_Enough):
+        with contextlib.suppress(Spent):
             for choice in self._turned_ways_out(thread, access):
                 found.setdefault((choice.line, choice.condition), choice)
         return list(found.values())
@@ -704,9 +700,8 @@ class _Teller:
         """
         for experiment, judge in self.judge.others() if not self.base else ():
             # Where there is no time for another case, nothing speaks against the decision.
-            with contextlib.suppress(NotRecorded, ValueError, _Enough):
-                self._count()
-                inner = _Teller(experiment, judge, (), self.until)
+            with contextlib.suppress(NotRecorded, ValueError, Spent):
+                inner = _Teller(experiment, judge, ())
                 tape, changes = inner._kept_away(decision, MOST_LINES)
                 if tape is None and len(changes) < MOST_LINES:
                     return True
@@ -739,27 +734,19 @@ class _Teller:
             if finding is None:
                 return tape, changes
             thread = (finding.block, finding.thread)
-            access = self._outside(tape, thread)
-            if access is None:
+            end = len(tape.recording.columns.pc)
+            if tape.completed:  # the array has memory of others behind it
+                access = self._outside(tape, thread)
+                end = access.at if access is not None else 0
+            visits = [one for one in tape.visits(decision.pc, thread) if one.at < end]
+            if not visits or visits[-1].is_true != decision.is_true:
                 return None, changes
-            last = [
-                one
-                for step in tape.thread(*thread)
-                for one in step.decisions
-                if one.pc == decision.pc and one.at < access.at
-            ]
-            change = Turn(At(last[-1].pc, *thread, last[-1].nth)) if last else None
-            if change is None or change in changes or last[-1].is_true != decision.is_true:
+            change = Turn(At(decision.pc, *thread, visits[-1].nth))
+            if change in changes:
                 return None, changes
             changes.append(change)
-            self._count()
             tape = self.experiment.record((*self.base, *changes))
         return None, changes
-
-    def _count(self) -> None:
-        """Raise _Enough where the story has used its runs or its time."""
-        if self.experiment.runs >= MOST_RUNS or time.process_time() > self.until:
-            raise _Enough
 
     def _of_outside_index(
         self, access: Access, place: Place, origins: tuple[Origin, ...]
@@ -780,7 +767,6 @@ class _Teller:
             if one is None or one.is_store or one.array not in self.tape.inputs:
                 return []
             changes.append(Redirect.of(one, one.array, 0))
-            self._count()
             tape = self.experiment.record(changes)
         return self._of_first_elements(access, place, origins, tuple(changes))
 
@@ -791,7 +777,7 @@ class _Teller:
         element now.
         """
         thread = (access.block, access.thread)
-        inner = _Teller(self.experiment, self.judge, changes, self.until)
+        inner = _Teller(self.experiment, self.judge, changes)
         inner.followed.instead = dict(inner._outside_loads())
         inner.cells = [
             cell
@@ -1075,7 +1061,6 @@ class _Teller:
         stops = tape.recording.report.findings
         if not any(one.kind == "out-of-bounds" and one.thread == thread[1] for one in stops):
             return None
-        self._count()
         tape = self.experiment.record((*self.base, Turn.of(step, one)), blocks=thread[:1])
         access = self._outside(tape, thread)
         if access is None or access.is_store or access.array not in self.tape.inputs:
@@ -1101,9 +1086,8 @@ class _Teller:
         """Return whether a cell has the right formula with some changes: inputs with equal values
         may make it right by chance.
         """
-        self._count()
         judge = replace(self.judge, right=None)  # whose values stay followed as they are
-        inner = _Teller(self.experiment, judge, (*self.base, *changes), self.until)
+        inner = _Teller(self.experiment, judge, (*self.base, *changes))
         inner.cells = [cell]
         return inner.formula(cell) == goal
 
@@ -1131,7 +1115,6 @@ class _Teller:
         if not is_computed or not all(isinstance(one, Cell | Scalar) for one in goal.leaves()):
             return not self._gives(changes, cell, goal)
         for seed in range(MOST_DRAWN if functions else MOST_DRAWN_FOR_SUMS):
-            self._count()
             drawn, inputs = self._drawn(seed)
             try:
                 tape = drawn.record((*self.base, *changes), blocks=())
@@ -1171,7 +1154,6 @@ class _Teller:
         if turn is None or self.base:
             return False
         for experiment, judge in self.judge.others():
-            self._count()
             with contextlib.suppress(NotRecorded, ValueError):
                 tape = experiment.record([turn], blocks=())
                 plain = experiment.record(blocks=())
@@ -1247,7 +1229,6 @@ class _Teller:
                         continue
                     if self.values(thread, other.at, choice.values) == choice.values:
                         found.append(Turn.of(step, other))
-            self._count()
             if len(found) > MOST_ALIKE:
                 break
         return found
@@ -1281,7 +1262,6 @@ class _Teller:
                 choice = self.choice(step, one)
                 if choice.is_true or not choice.condition:
                     return []
-                self._count()
                 tape = self.experiment.record(
                     (*self.base, Turn.of(step, one)), blocks=thread[:1]
                 )
@@ -1355,7 +1335,7 @@ class _Teller:
         told as well.
         """
         shared = [moved for name in self._shared_in_right.items() if (moved := self._moved(*name))]
-        together = [sum(shared, [])] if len(shared) > 1 else []
+        together = [list(itertools.chain(*shared))] if len(shared) > 1 else []
         for moved in (self._moved(self.out, self._name_in_right), *shared, *together):
             told = self._told_of(moved) if 0 < len(moved) <= MOST_MOVED else None
             access = self._store_at(told[1]) if told is not None else None
@@ -1589,8 +1569,7 @@ class _Teller:
 
     def _of_both(self, change: Change, cell: int) -> list[Cause]:
         """Return the causes that a cell has besides a change that does not mend it alone."""
-        self._count()
-        inner = _Teller(self.experiment, self.judge, (*self.base, change), self.until)
+        inner = _Teller(self.experiment, self.judge, (*self.base, change))
         if not inner.tape.completed or not inner.wrong[self.out].reshape(-1)[cell]:
             return []
         if not (writers := inner.writers(cell)):
@@ -1889,7 +1868,7 @@ class _Teller:
                 alone[self._load(one)] = self._alone(one, form.is_float)
                 was[alone[self._load(one)].atom] = form.atom
         try:
-            formula = self.followed.formula_with(self.out, cell, alone, self.until)
+            formula = self.followed.formula_with(self.out, cell, alone, self.work)
         except NotRecorded:
             return []
         if not isinstance(formula, Formula):
@@ -2066,7 +2045,7 @@ class _Teller:
                         lost[line, name] = old.plus(lost.get((line, name), Formula({})))
                         kept.setdefault((line, name), {})[load] = new.plus(lost[line, name])
                 for (line, name), instead in kept.items():
-                    if self.followed.formula_with(self.out, cell, instead, self.until) == goal:
+                    if self.followed.formula_with(self.out, cell, instead, self.work) == goal:
                         return [Cause("lost", line, thread, name=name)]
         except NotRecorded:
             return []
@@ -2080,7 +2059,7 @@ class _Teller:
         """
         log, linear = self.tape.log(*thread), self._linear(thread[1])
         lane = self.tape._number(thread[0], self.tape.grid, "block"), linear
-        given = self.followed.given_by(lane, self.out, cell, self.until)
+        given = self.followed.given_by(lane, self.out, cell, self.work)
         steps = [one for one in self.steps(thread)[:MOST_LOOKED_AT] if one.at[0] <= at]
         for step, following in itertools.pairwise(steps):
             entry = self._entry(thread, step.at[0])
@@ -2212,7 +2191,6 @@ class _Teller:
                 for one in reversed(step.decisions):
                     if one.at > access.at or not self._leads_to_store(one.line, access.array):
                         continue
-                    self._count()
                     tape = self.experiment.record(
                         (*self.base, Turn.of(step, one)), blocks=thread[:1], is_checked=False
                     )
@@ -2279,11 +2257,11 @@ class _Teller:
     # ---- in words of the source
 
     def steps(self, thread: Thread) -> list[Step]:
-        """Return what a thread did. Raises _Enough where the story has used its time: to read the
-        steps of many threads takes longer than to run the launch again.
+        """Return what a thread did. Raises Spent where no work is left, nor of that with which what
+        is known is put in words.
         """
-        if time.process_time() > self.until + MOST_LATE:
-            raise _Enough
+        if not self.tape.has_read(*thread):
+            self.work.spend(self.tape.count_of(*thread), reserve=MOST_LATE)
         return self.tape.thread(*thread)
 
     def _entry(self, thread: Thread, at: int) -> int:
