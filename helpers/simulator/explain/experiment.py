@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -65,9 +66,10 @@ class Experiment:
             blocks=blocks, **more,
         )  # fmt: skip
         self._words = max(self._words, len(tape.recording.words))
-        self.work.spend(self._words / (_WORDS_RUN if blocks == () else _WORDS_RECORDED))
+        units = self._words / (_WORDS_RUN if blocks == () else _WORDS_RECORDED)
         if any(one.kind == "runaway" for one in tape.recording.report.findings):
-            self.work.spend(_ENDLESS)
+            units += _ENDLESS
+        self.work.spend(units, reserve=math.inf)  # it has been done
         if not is_checked:
             tape.check = partial(self.record, changes, barriers, blocks)
         return tape
