@@ -68,7 +68,8 @@ def test_a_story_is_the_same_on_a_slow_computer(monkeypatch: pytest.MonkeyPatch)
 def test_a_story_with_less_work_says_less(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     one = exercises.find("conv1d_symmetric")
     cell = kernel_cells.parse(edited(one, ("blockIdx.x * blockDim.x", "blockIdx.x + blockDim.x")))
-    monkeypatch.setattr(explained, "MOST_WORK", most)
+    monkeypatch.setattr(explained, "LEAST_WORK", most)
+    monkeypatch.setattr(explained, "MOST_MORE_WORK", 0)
     told = stories.story_of(one, cell)
     assert told is not None and not told.has_cause
     assert words.sentence(told.story).endswith(words.UNKNOWN)

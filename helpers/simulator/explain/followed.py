@@ -29,7 +29,7 @@ _WITHOUT_ADDRESSES = ("cp.", "ldmatrix", "stmatrix", "wmma.load", "wmma.store")
 # Those that store where no address is on the record: every block is followed.
 _STORES_ANYWHERE = ("cp.", "wmma.store")
 
-MOST_FOLLOWED = 50_000  # instructions of lanes that are followed for the formulas of several cells
+MOST_FOLLOWED = 20_000  # instructions of lanes that are followed for the formulas of several cells
 MOST_OF_ONE = 150_000  # the same for one cell
 
 Lane = tuple[int, int]  # block and thread, by number
@@ -184,11 +184,16 @@ class Followed:
         count = len(self.tape.recording.columns.pc) + 1
         return (loads.block * threads + loads.thread) * count + loads.at
 
-    def has_accesses(self, lane: Lane) -> bool:
-        """Return whether a thread reads or stores anything but its parameters and own variables."""
-        own = (self._accesses.block == lane[0]) & (self._accesses.thread == lane[1])
-        places = map(self.tape.arrays.at, np.unique(self._accesses.address[own]).tolist())
-        return any(one is not None and one.space != "constant" for one in places)
+    @cached_property
+    def busy_lanes(self) -> set[Lane]:
+        """The threads that read or store anything but their parameters and own variables."""
+        places = [one for one in self.tape.arrays if one.space != "constant"]
+        address = self._accesses.address
+        is_there = np.zeros(len(address), bool)
+        for one in places:
+            is_there |= (address >= one.start) & (address < one.start + one.nbytes)
+        lanes = zip(self._accesses.block[is_there], self._accesses.thread[is_there], strict=True)
+        return {(int(block), int(thread)) for block, thread in lanes}
 
     def stores(self, address: int) -> list[Stored]:
         """Return the stores to an address, in order."""

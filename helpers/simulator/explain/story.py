@@ -53,8 +53,8 @@ from .values import DevicePointer
 from .work import Spent, Work
 
 MOST_LATE = 60_000  # units of work after all is spent, to put in words what is known
-MOST_WORK_OF_FORMULAS = 200_000
-LEAST_WORK = 100_000  # of the smallest launch; one for each word of the record is added to it
+MOST_WORK_OF_FORMULAS = 350_000
+UNITS_A_WORD = 2  # of a record: so much more work a launch may cost
 MOST_OUTSIDE = 40  # accesses outside of an array that are kept away, one after another
 MOST_DECISIONS = 24  # of one thread that are turned round
 MOST_OF_WARP = 4_000  # instructions before the end of a launch without an end
@@ -63,7 +63,7 @@ MOST_LOOKED_AT = 400  # decisions of one thread
 MOST_ALIKE = 2_000  # decisions with the same values that are turned round together
 MOST_MOVED = 1_000  # stores that are sent to other cells together
 MOST_SET = 128  # threads of which a variable is set together
-MOST_LINES = 6  # before which a wait is tried
+MOST_LINES = 10  # before which a wait is tried
 MOST_TARGETS = 4  # wrong cells that are tried in turn
 MOST_OTHERS = 32  # stores of threads that are not followed
 MOST_AGREED = 4  # wrong cells that are asked whether they agree on a cause
@@ -209,7 +209,7 @@ class _Right(NamedTuple):
     by those of the right kernel.
     """
 
-    teller: _Teller
+    teller: Search
     loads: list[Access]
     names: Mapping[str, str]
 
@@ -227,22 +227,17 @@ class _Right(NamedTuple):
         return self.teller.values((one.block, one.thread), one.at, names)
 
 
-def explain(experiment: Experiment, judge: Judge) -> Story | None:
-    """Return the story of a launch, None if nothing is wrong with it: what is found before the work
-    of the experiment is spent, or as much as suits the launch. Raises NotRecorded.
+class Search:
+    """The search for the causes in one launch, as long as its experiment has work left. base: what
+    is done otherwise in all of its runs. Its methods raise NotRecorded.
     """
-    teller = _Teller(experiment, judge, ())
-    experiment.work.limit(LEAST_WORK + len(teller.tape.recording.words))
-    return teller.story()
 
-
-class _Teller:
-    """The search for the causes in one launch. base: what is done otherwise in all of its runs."""
-
-    def __init__(self, experiment: Experiment, judge: Judge, base: tuple[Change, ...]):
+    def __init__(self, experiment: Experiment, judge: Judge, base: tuple[Change, ...] = ()):
         self.experiment, self.judge, self.base = experiment, judge, base
         self.work = experiment.work
         self.tape = experiment.record(base)
+        if not base:
+            self.work.grow(UNITS_A_WORD * len(self.tape.recording.words))
         self.source = Source.of(experiment.source, experiment.options)
         self.wrong = judge.wrong(self.tape)
         self.findings = faults(self.tape)
@@ -289,31 +284,54 @@ class _Teller:
 
     # ---- the story
 
-    def story(self) -> Story | None:
-        mask = self.wrong[self.out]
-        if not mask.any() and not self.findings:
-            return None
-        causes: list[Cause] = []
-        cell: int | None = None
-        with contextlib.suppress(Spent):
-            if self.tape.completed and mask.any():
-                cell, causes = self._of_all_stores()
-            causes = causes or self._of_findings()
-            if not causes and self.tape.completed and mask.any():
-                # What formulas show needs few runs: of every cell before any trial of decisions.
-                targets = list(self._targets())
-                for search, target in itertools.product((self._shown, self._tried), targets):
-                    found = search(target)
-                    if found and (agreed := self._agreed(target, found))[1]:
-                        cell, causes = agreed
-                        break
-        with contextlib.suppress(Spent):
-            causes = causes or self._of_one_cell() or self._of_unset_read()
-        if cell is None and self.tape.completed and mask.any():
-            cell = next(iter(self._targets()))
-        return self._told(cell, tuple(causes))
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing is wrong with the launch."""
+        return not self.findings and not self.wrong[self.out].any()
 
-    def _told(self, cell: int | None, causes: tuple[Cause, ...]) -> Story:
+    @property
+    def _has_wrong_cells(self) -> bool:
+        return self.tape.completed and bool(self.wrong[self.out].any())
+
+    def shown(self) -> Story | None:
+        """Return the story of what the stores, the findings and the formulas of wrong cells show,
+        which needs few runs; None where that is nothing.
+        """
+        with contextlib.suppress(Spent):
+            cell, causes = self._of_all_stores() if self._has_wrong_cells else (None, [])
+            if causes := causes or self._of_findings():
+                return self._told(cell, causes)
+            return self._of_cells(self._shown)
+        return None
+
+    def tried(self) -> Story | None:
+        """Return the story of what runs with other decisions, stores and variables show, or of what
+        was seen in the findings; None where that is nothing.
+        """
+        with contextlib.suppress(Spent):
+            if (told := self._of_cells(self._tried)) is not None:
+                return told
+        with contextlib.suppress(Spent):
+            if causes := self._of_one_cell() or self._of_unset_read():
+                return self._told(None, causes)
+        return None
+
+    def seen(self) -> Story:
+        """Return the story without a cause."""
+        return self._told(None, [])
+
+    def _of_cells(self, search: Callable[[int], list[Cause]]) -> Story | None:
+        """Return the story of the first wrong cell of which a search finds the causes."""
+        for target in self._targets() if self._has_wrong_cells else ():
+            found = search(target)
+            if found and (agreed := self._agreed(target, found))[1]:
+                return self._told(*agreed)
+        return None
+
+    def _told(self, cell: int | None, causes: Sequence[Cause]) -> Story:
+        """Return the story of a cell; None: of the first wrong one, if there is any."""
+        if cell is None and self._has_wrong_cells:
+            cell = next(iter(self._targets()))
         mask, want = self.wrong[self.out], self.judge.want[self.out]
         got = formula = right = value = None
         missing: tuple[str, ...] = ()
@@ -336,8 +354,8 @@ class _Teller:
         wrong = patterns.pattern(shown, self.stored) if is_over else None
         return Story(
             self.out, wrong, -1 if cell is None else cell, mask.shape, got, value, formula, right,
-            missing, surplus, is_unwritten, are_alike, causes, self.tape.grid, self.tape.block,
-            self.tape, mask, want,
+            missing, surplus, is_unwritten, are_alike, tuple(causes), self.tape.grid,
+            self.tape.block,            self.tape, mask, want,
         )  # fmt: skip
 
     @cached_property
@@ -451,7 +469,7 @@ class _Teller:
             return False
         return _weight(faults(tape)) <= _weight(self.findings)
 
-    def is_right(self, tape: Tape | None) -> bool:
+    def _is_all_right(self, tape: Tape | None) -> bool:
         """Return whether all is right in a trial."""
         return (
             tape is not None
@@ -491,7 +509,7 @@ class _Teller:
         has_pairs = low < high and finding.other_thread is not None
         pairs = [(high, line) for line in tried if line != high] if has_pairs else []
         for places in [*((line,) for line in tried), *pairs]:
-            if self.is_right(self.again(barriers=tuple(map(Wait, places)))):
+            if self._is_all_right(self.again(barriers=tuple(map(Wait, places)))):
                 idle = next((k for k in range(low, high + 1) if self._does_nothing(k)), 0)
                 return [
                     Cause(
@@ -574,7 +592,7 @@ class _Teller:
                     choice = self.choice(step, one)
                     # What lacks may be a condition on something that only blocks differ in.
                     for block in (None, finding.block) if choice.values else ():
-                        if self.is_right(self._turned_wherever(one, choice, block)[0]):
+                        if self._is_all_right(self._turned_wherever(one, choice, block)[0]):
                             return [
                                 Cause(
                                     "decision", choice.line, thread, choice, place, origins=origins
@@ -612,7 +630,7 @@ class _Teller:
             if causes := self._of_way_out(thread, access, place, origins):
                 return causes
         is_idle = bool(self._cells_of) and thread not in self._cells_of and self._has_own_cells
-        is_idle = is_idle and access.space != "shared" and not self._works_when_right(thread)
+        is_idle = is_idle and access.space != "shared" and not self._idle_work_when_right
         kind = "unguarded" if is_idle else "outside"
         index = access.index if isinstance(access.index, int) else 0
         wraps = 2**31 <= index < 2**32  # as threadIdx.x - 1 does, which is unsigned
@@ -646,13 +664,14 @@ class _Teller:
                 return self._trail_to(one, other.index, inner, other)
         return self.origins(access)
 
-    def _works_when_right(self, thread: Thread) -> bool:
-        """Return whether a thread reads or stores something in the right kernel: without an output
-        of its own it does so for others.
+    @property
+    def _idle_work_when_right(self) -> bool:
+        """Whether threads without an output read or store something in the right kernel: they do so
+        for others.
         """
-        block = self.tape._number(thread[0], self.tape.grid, "block")
         right = self.judge.right
-        return right is not None and right.has_accesses((block, self._linear(thread[1])))
+        owners = {self._lane(one) for one in self._cells_of}
+        return right is not None and bool(right.busy_lanes - owners)
 
     def _of_way_out(
         self, thread: Thread, access: Access, place: Place, origins: tuple[Origin, ...]
@@ -685,11 +704,11 @@ class _Teller:
                 tried.add(one.pc)
                 tape, changes = self._kept_away(one)
                 choice = self.choice(step, one)
-                if tape is None or not self.is_right(tape) or not choice.values:
+                if tape is None or not self._is_all_right(tape) or not choice.values:
                     continue
                 # Turned wherever its variables have these values, it must break nothing.
                 others = self._with(tape)._alike(one, choice)
-                is_right = not others or self.is_right(self.again((*changes, *others)))
+                is_right = not others or self._is_all_right(self.again((*changes, *others)))
                 if is_right and not self._leads_out_anyway(one):
                     yield choice
 
@@ -701,23 +720,26 @@ class _Teller:
         for experiment, judge in self.judge.others() if not self.base else ():
             # Where there is no time for another case, nothing speaks against the decision.
             with contextlib.suppress(NotRecorded, ValueError, Spent):
-                inner = _Teller(experiment, judge, ())
+                inner = Search(experiment, judge, ())
                 tape, changes = inner._kept_away(decision, MOST_LINES)
                 if tape is None and len(changes) < MOST_LINES:
                     return True
-                if changes and tape is not None and not inner.is_right(tape):
+                if changes and tape is not None and not inner._is_all_right(tape):
                     return True
         return False
 
     def _outside(self, tape: Tape, thread: Thread) -> Access | None:
         """Return the last access of a thread outside of all arrays."""
-        steps = tape.thread(*thread)
-        every = (one for step in reversed(steps) for one in reversed(step.accesses))
-        return next((one for one in every if not one.is_inside), None)
+        steps = self._with(tape).steps(thread)
+        every = ((step, one) for step in reversed(steps) for one in reversed(step.accesses))
+        step, found = next(((step, one) for step, one in every if not one.is_inside), (None, None))
+        if step is None or found is None or found.line:
+            return found
+        return replace(found, line=step.line)  # in a header
 
-    def _with(self, tape: Tape) -> _Teller:
+    def _with(self, tape: Tape) -> Search:
         """Return this search in another tape of the same launch."""
-        inner = _Teller.__new__(_Teller)
+        inner = Search.__new__(Search)
         inner.__dict__.update(self.__dict__ | {"tape": tape, "_numbers": {}})
         return inner
 
@@ -777,7 +799,7 @@ class _Teller:
         element now.
         """
         thread = (access.block, access.thread)
-        inner = _Teller(self.experiment, self.judge, changes)
+        inner = Search(self.experiment, self.judge, changes)
         inner.followed.instead = dict(inner._outside_loads())
         inner.cells = [
             cell
@@ -970,11 +992,14 @@ class _Teller:
         several terms differ, one turn may not be enough: then wherever they had them alone.
         """
         are_several = sum(map(len, self._differences(cell))) > 1
+        is_elsewhere = self._belongs_elsewhere(cell)
         tried = 0
         known: set[tuple] = set()
         decisions = ((step, one) for step in reversed(self.steps(thread))
                      for one in reversed(step.decisions) if at is None or one.at <= at)  # fmt: skip
         for step, one in itertools.islice(decisions, MOST_LOOKED_AT):
+            if is_elsewhere and one.is_true:
+                continue  # without it, the terms would be in no cell
             tried += 1
             # A thread that is sent away must not miss its own cells.
             own = self._cells_of.get(thread, ()) if one.is_true else ()
@@ -998,6 +1023,14 @@ class _Teller:
                 if self._is_mended_wherever(one, choice, cell, own):
                     return self._decided(thread, one, choice)
         return None
+
+    def _belongs_elsewhere(self, cell: int) -> bool:
+        """Return whether another wrong cell lacks what a cell has too much: it came to a wrong
+        place.
+        """
+        missing, surplus = map(set, self._differences(cell))
+        others = (self._differences(one)[0] for one in self.cells if one != cell)
+        return bool(surplus) and not missing and any(surplus & set(one) for one in others)
 
     def _part_of(self, choice: Choice) -> Choice:
         """Return a choice with the part that has decided it, and with the values of that alone."""
@@ -1087,7 +1120,7 @@ class _Teller:
         may make it right by chance.
         """
         judge = replace(self.judge, right=None)  # whose values stay followed as they are
-        inner = _Teller(self.experiment, judge, (*self.base, *changes))
+        inner = Search(self.experiment, judge, (*self.base, *changes))
         inner.cells = [cell]
         return inner.formula(cell) == goal
 
@@ -1347,7 +1380,7 @@ class _Teller:
                 Redirect(At(one.store.pc, *one.thread, one.store.nth), one.array, one.meant)
                 for one in moved
             ]
-            if self.is_right(self.again(changes)):
+            if self._is_all_right(self.again(changes)):
                 cause = Cause(
                     "store", access.line, first.thread, place=place, belongs=belongs,
                     origins=self.origins(access), count=len(moved),
@@ -1480,7 +1513,7 @@ class _Teller:
                     if thread not in self._cells_of:
                         place = At(pc, *thread, nth)
                         changes[pc, thread, nth] = Replace(place, value + difference, element)
-        return cause if self.is_right(self.again(list(changes.values()))) else None
+        return cause if self._is_all_right(self.again(list(changes.values()))) else None
 
     def _results_at(
         self, block: Extents, pc: int, element: int
@@ -1555,11 +1588,7 @@ class _Teller:
         own = self._cells_of.get(thread, ())
         found = [(one, cell) for one in stores[-3:] if one.index not in own]
         if right is not None:
-            lane = tuple(
-                self.tape._number(given, extents, "place")
-                for given, extents in zip(thread, (self.tape.grid, self.tape.block), strict=True)
-            )
-            meant = right.cells_of(lane, self._name_in_right)  # type: ignore[arg-type]
+            meant = right.cells_of(self._lane(thread), self._name_in_right)
             if len(meant) == len(stores) and meant.count(cell) == 1:
                 found.insert(0, (stores[meant.index(cell)], cell))
             else:
@@ -1569,7 +1598,7 @@ class _Teller:
 
     def _of_both(self, change: Change, cell: int) -> list[Cause]:
         """Return the causes that a cell has besides a change that does not mend it alone."""
-        inner = _Teller(self.experiment, self.judge, (*self.base, change))
+        inner = Search(self.experiment, self.judge, (*self.base, change))
         if not inner.tape.completed or not inner.wrong[self.out].reshape(-1)[cell]:
             return []
         if not (writers := inner.writers(cell)):
@@ -1641,7 +1670,7 @@ class _Teller:
         times = (nth, None) if is_always else (nth,)
         origins = self._origins(thread, at, [name])
         for other, when in itertools.product(dict.fromkeys(others), times):
-            if value is None or int(value) == other:
+            if value is None or int(value) == other or not self._can_be(thread, name, other):
                 continue
             change = Replace(At(pc, *thread, when), other, element)
             tape = self.again([change])
@@ -1669,6 +1698,16 @@ class _Teller:
                 yield from self._variables(
                     thread, begun, inner, [need], cell, is_always, depth + 1
                 )
+
+    def _can_be(self, thread: Thread, name: str, other: int) -> bool:
+        """Return whether a variable can have a value: a number below 0 only if it has one in the
+        right kernel, or in this one.
+        """
+        if other >= 0 or any(one < 0 for one in self._values_in_right(thread, name)):
+            return True
+        steps = self.steps(thread)[:MOST_LOOKED_AT]
+        found = (self.values(thread, one.at[1], [name]).get(name) for one in steps)
+        return any(one is not None and one < 0 for one in found)
 
     def _definition(self, thread: Thread, at: int, name: str) -> tuple[int, int] | None:
         """Return the entry of the thread's log that gave a variable its value, and which of its
@@ -1947,6 +1986,9 @@ class _Teller:
             if by is not None and self.tape.recording.event(at).block == number:
                 yield by
 
+    def _lane(self, thread: Thread) -> tuple[int, int]:
+        return self.tape._number(thread[0], self.tape.grid, "block"), self._linear(thread[1])
+
     def _linear(self, thread: tuple[int, int, int]) -> int:
         return self.tape._number(thread, self.tape.block, "thread")
 
@@ -2029,10 +2071,11 @@ class _Teller:
         """Find a line that puts a value in place of what a variable holds: if it is the sum of both
         each time, the formula is right.
         """
-        goal = self.goal(cell)
+        goal, formula = self.goal(cell), self.formula(cell)
         missing, surplus = self._differences(cell)
-        if not missing or surplus:
+        if not missing or surplus or goal is None or formula is None:
             return []
+        lacks = _atoms(goal.plus(formula, -1))
         try:
             for found in (
                 self._replaced_elements(thread, at),
@@ -2045,6 +2088,8 @@ class _Teller:
                         lost[line, name] = old.plus(lost.get((line, name), Formula({})))
                         kept.setdefault((line, name), {})[load] = new.plus(lost[line, name])
                 for (line, name), instead in kept.items():
+                    if not lacks <= _atoms(lost[line, name]):
+                        continue
                     if self.followed.formula_with(self.out, cell, instead, self.work) == goal:
                         return [Cause("lost", line, thread, name=name)]
         except NotRecorded:
@@ -2057,8 +2102,7 @@ class _Teller:
         """Yield the line that gives a variable another value, its name, the result that is this
         value, and the formulas before and after. Raises NotRecorded.
         """
-        log, linear = self.tape.log(*thread), self._linear(thread[1])
-        lane = self.tape._number(thread[0], self.tape.grid, "block"), linear
+        log, lane = self.tape.log(*thread), self._lane(thread)
         given = self.followed.given_by(lane, self.out, cell, self.work)
         steps = [one for one in self.steps(thread)[:MOST_LOOKED_AT] if one.at[0] <= at]
         for step, following in itertools.pairwise(steps):
@@ -2077,7 +2121,7 @@ class _Teller:
                 if isinstance(old, Formula):
                     number, element = keys[1]
                     new = new if isinstance(new, Formula) else Formula({})  # a constant
-                    yield step.line, variable.name, (number, linear, element), old, new
+                    yield step.line, variable.name, (number, lane[1], element), old, new
 
     def _replaced_elements(
         self, thread: Thread, at: int
@@ -2108,6 +2152,8 @@ class _Teller:
             return self._of_unset_fragment(formula) if formula is not None else []
         if access.array != self.out and (causes := self._of_indices(thread, at, cell)):
             return causes
+        if any((one.kind, one.array) == ("race", access.array) for one in self.findings):
+            return []  # a thread stores it, in no order with this
         who, place = (access.block, access.thread), self.place(access)
         if access.array == self.out:
             return [Cause("kept", access.line, who, place=place, is_tried=False)]
@@ -2191,10 +2237,7 @@ class _Teller:
                 for one in reversed(step.decisions):
                     if one.at > access.at or not self._leads_to_store(one.line, access.array):
                         continue
-                    tape = self.experiment.record(
-                        (*self.base, Turn.of(step, one)), blocks=thread[:1], is_checked=False
-                    )
-                    if self._reaches(tape, thread, access):
+                    if self._stores_with(Turn.of(step, one), thread, access):
                         return thread, self.choice(step, one)
         return None
 
@@ -2202,21 +2245,23 @@ class _Teller:
         """Return whether an array is accessed in a line, or right after it."""
         return any(self.source.indices(k, array) for k in (line, line + 1))
 
-    def _reaches(self, tape: Tape, thread: Thread, access: Access) -> bool:
-        """Return whether a thread stores to the cell of an access, or ends at a fault in a line
-        that would.
+    def _stores_with(self, turn: Turn, thread: Thread, access: Access) -> bool:
+        """Return whether a thread stores to the cell of an access with a change. What it then loads
+        outside of an input is a first element.
         """
-        steps = tape.thread(*thread)
-        if any(
-            a.is_store and not a.is_atomic and (a.array, a.index) == (access.array, access.index)
-            for step in steps
-            for a in step.accesses
-        ):
-            return True
-        if tape.completed or not steps or thread[1] != access.thread:
-            return False
-        assigned = rf"(?<![\w.]){re.escape(access.array)}\s*\[[^=]*\]\s*=(?!=)"
-        return re.search(assigned, self.source.statement(steps[-1].line)) is not None
+        changes: list[Change] = [*self.base, turn]
+        tape = self.experiment.record(changes, blocks=thread[:1], is_checked=False)
+        if not tape.completed and (one := self._outside(tape, thread)) is not None:
+            if one.is_store or one.array not in self.tape.inputs:
+                return False
+            changes.append(Redirect.of(one, one.array, 0))
+            tape = self.experiment.record(changes, blocks=thread[:1], is_checked=False)
+        cell = access.array, access.index
+        return any(
+            one.is_store and not one.is_atomic and (one.array, one.index) == cell
+            for step in tape.thread(*thread)
+            for one in step.accesses
+        )
 
     def _of_whole(self, thread: Thread, formula: Formula, goal: Formula) -> Cause | None:
         """Find the line in which a float loses its fraction."""
@@ -2483,6 +2528,10 @@ def _pairs(formula: Formula, goal: Formula) -> list[list[_Pair]]:
             if other not in pairs and all(pair.surplus != one for pair in pairs.values()):
                 pairs[other] = _Pair(one, extra[one], have[0], need[0])
     return sorted((list(pairs.values()) for pairs in found.values()), key=len, reverse=True)
+
+
+def _atoms(formula: Formula) -> set[Atom]:
+    return {atom for monomial in formula.terms for atom in monomial}
 
 
 def _rests(monomial: Monomial) -> Iterator[Monomial]:

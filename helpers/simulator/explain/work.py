@@ -12,16 +12,18 @@ class Spent(Exception):
 
 
 class Work:
-    """The work that is left. Its unit is what it takes to follow one instruction of one thread:
-    about 3 microseconds of a core of 3 GHz.
+    """The work that is left, and what was spent. Its unit is what it takes to follow one
+    instruction of one thread: about 3 microseconds of a core of 3 GHz. most: what `grow` may add.
     """
 
-    def __init__(self, most: float = math.inf):
-        self.left, self.spent = most, 0.0
+    def __init__(self, left: float = math.inf, most: float = 0):
+        self.left, self.spent, self._growth = left, 0.0, most
 
-    def limit(self, most: float) -> None:
-        """Leave no more than would be left of so much at the beginning."""
-        self.left = min(self.left, most - self.spent)
+    def grow(self, units: float) -> None:
+        """Add some units, as a larger launch may cost more."""
+        units = min(units, self._growth)
+        self.left += units
+        self._growth -= units
 
     def spend(self, units: float, reserve: float = 0) -> None:
         """Take some units. reserve: of which more than there are may be taken. Raises Spent where
