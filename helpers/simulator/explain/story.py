@@ -54,7 +54,7 @@ from .work import Spent, Work
 
 MOST_LATE = 60_000  # units of work after all is spent, to put in words what is known
 MOST_WORK_OF_FORMULAS = 350_000
-UNITS_A_WORD = 2  # of a record: so much more work a launch may cost
+UNITS_A_WORD = 4  # of a record: so much more work a launch may cost
 MOST_OUTSIDE = 40  # accesses outside of an array that are kept away, one after another
 MOST_DECISIONS = 24  # of one thread that are turned round
 MOST_OF_WARP = 4_000  # instructions before the end of a launch without an end
@@ -925,8 +925,6 @@ class Search:
         if (writer := self._last_writer(cell)) is None:
             return []
         formula, goal = self.formula(cell), self.goal(cell)
-        if len({one.lane for one in self.writers(cell)}) > 1 and (causes := self._of_stray(cell)):
-            return causes
         if formula is None or self._is_foreign(cell, writer[0]):
             return []
         if causes := self._of_unset(*writer, cell):
@@ -1607,26 +1605,6 @@ class Search:
         inner.wrong = self.wrong  # nothing that was right may be wrong after both
         return inner._of_indices(thread, at, cell)
 
-    def _of_stray(self, cell: int) -> list[Cause]:
-        """Find a store by a thread to a cell that is not its own: with another value of a variable
-        it goes to its own, and the cell is right.
-        """
-        owner = self.owner(cell)
-        if owner is None:
-            return []
-        for writer in self.writers(cell)[::-1]:
-            thread = self._named(writer.lane)
-            access = next((one for one in self._stores(thread) if one.at == writer.at), None)
-            if thread == owner or access is None or not isinstance(access.index, int):
-                continue
-            place = self.place(access)
-            for own in self._cells_of.get(thread, ()):
-                for name, other in self._needs(access, own).items():
-                    cause = self._of_variable(thread, access.at, name, [other], cell)
-                    if cause is not None:
-                        return [replace(cause, place=place, belongs=self._cell_text(own))]
-        return []
-
     def _cell_text(self, cell: int, array: str = "") -> str:
         place = self.tape.arrays.by_name[array or self.out]
         return _element(place.name, place.index(cell) if place.space == "shared" else cell)
@@ -1857,16 +1835,16 @@ class Search:
             later = []
             for _, loads in nearest:
                 some = self._instead(loads, pairs, cell)
-                if any(a.space == "shared" and not self._stands_in_shared(a, n) for a, n in some):
-                    continue
-                if all(self._is_as_in_right(access) for access, _ in some):
-                    continue  # it has a right value, and goes to a wrong place
                 changes = [
                     Replace.of(one, value)
                     for one, need in some
                     if (value := self._value(one, need)) is not None
                 ]
-                if changes and self.mends(self.again(changes), cell):
+                if not changes or not self.mends(self.again(changes), cell):
+                    continue
+                if all(self._is_as_in_right(access) for access, _ in some):
+                    continue  # it has a right value, and goes to a wrong place
+                if all(a.space != "shared" or self._stands_in_shared(a, n) for a, n in some):
                     # Where the right kernel reads the same, what lies there is rather at fault.
                     if all(self._right_loads(cell, n).has(a) for a, n in some):
                         later.append(some)
