@@ -78,19 +78,20 @@ def told_of(cell: KernelCell, tasks: Iterable[Task], limit_s: float) -> Told | N
             cases.append(case)
             waiting.append(case)
             searches.append((case, Search.shown))
+        # What formulas show needs few runs: of several cases before any trial of decisions.
         if task is tasks[-1] or work.spent > QUICK_WORK:
-            # What formulas show needs few runs: of several cases before any trial of decisions.
             searches += [(case, Search.tried) for case in waiting]
-            waiting = []
         for case, search in searches:
+            if case not in waiting:  # its formulas have shown it
+                continue
             told = case.told(search)
+            if told is not None or search is Search.tried:
+                waiting.remove(case)
             if told is not None and _shows_a_pattern(told.story):
                 return told
             # Of an index more cells could say otherwise.
             if told is not None and (found is None or told.story.causes[0].kind == "index"):
                 found = told
-            if told is not None and case in waiting:
-                waiting.remove(case)
             # A cause of a case in which all is wrong is worth a look at another one, if that is
             # quick.
             if found is not None and work.spent > QUICK_WORK:
@@ -149,7 +150,7 @@ def _begun(
     return None if search.is_right else _Case(task.case, search, cell, limit_s, reasons)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Case:
     """A case in which something is wrong, with the search for its causes."""
 
