@@ -87,6 +87,9 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("TILE_WIDTH + 2 * RADIUS; s", "TILE_WIDTH + RADIUS; s"),
         ("blockIdx.x * TILE_WIDTH - RADIUS", "blockIdx.x * TILE_WIDTH"),
         ("tile[threadIdx.x + j]", "tile[threadIdx.x + RADIUS - j]"),
+        # what a thread reads is right; where it stores in the tile is not
+        ("tile[s] = cell", "tile[TILE_WIDTH + 2 * RADIUS - 1 - s] = cell"),
+        ("tile[s] = cell", "tile[(s + RADIUS) % (TILE_WIDTH + 2 * RADIUS)] = cell"),
     ),
     "conv2d_basic": (
         ("image[(c * H + h", "image[(c + H + h"),
@@ -187,6 +190,7 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("__syncthreads();", "__syncthreads;"),
         ("t) % 256]", "t) % 257]"),
         ("cells[(step * t) % 256]", "cells[(step + t) % 256]"),
+        ("cells[t] =", "cells[255 - t] ="),
     ),
     # cells of two floats
     "fft_back": (
@@ -245,11 +249,18 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "running_sums": (
         ("s[t - far]", "s[t + far]"),
+        ("s[t] = i", "s[t ^ 1] = i"),
     ),
     "second_difference": (
         ("127)", "126)"),
         # in a small case the store that is outside of the array is not needed
         ("tile[130]", "tile[129]"),
+        ("tile[t + 1] = i", "tile[128 - t] = i"),
+        # the cells of the halo change places
+        (
+            "tile[0] = first > 0 ? N[first - 1] : 0.0f;\n    if (t == 127) tile[129]",
+            "tile[129] = first > 0 ? N[first - 1] : 0.0f;\n    if (t == 127) tile[0]",
+        ),
     ),
     "small_product": (
         # no wait helps two threads with one cell
@@ -266,6 +277,10 @@ EDITS: dict[str, tuple[Edit, ...]] = {
     ),
     "store_rows": (
         ("n * 16 + q * 4", "n * 16 + q"),
+        ("&staged[g][n * 16 + q * 4]", "&staged[q][n * 16 + g * 4]"),
+        ("&staged[g][n * 16 + q * 4]", "&staged[g][n * 4 + q * 12]"),
+        ("&staged[g][", "&staged[7 - g]["),
+        ("y[i] = staged", "y[i % 8 * 34 + i / 8] = staged"),
     ),
     "sum_in_y": (
         ("cell[p * W", "cell[p + W"),
@@ -289,6 +304,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
         ("    __syncthreads();    // the next", "    // the next"),
         ("first + y < inner && c < cols", "first + x < inner && c < cols"),
         ("r < rows && first", "r < cols && first"),
+        ("a[y][x] = r", "a[x][y] = r"),
+        ("b[y][x] = first", "b[x][y] = first"),
     ),
     "to_half": (
         ("i < n / 2", "i < n"),
@@ -303,6 +320,8 @@ EDITS: dict[str, tuple[Edit, ...]] = {
             "height + row] = tile[threadIdx.x][threadIdx.y]",
         ),
         ("height + column]", "height - column]"),
+        ("tile[threadIdx.y][threadIdx.x] = N", "tile[threadIdx.x][threadIdx.y] = N"),
+        ("P[row * height + column] =", "P[column * width + row] ="),
         ("tile[threadIdx.x][threadIdx.y]", "tile[threadIdx.y][threadIdx.y]"),
     ),
     "turned_tiles": (

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import re
+import time
 from dataclasses import replace
 
 import pytest
@@ -25,20 +27,10 @@ from tests.exercises.told import EDITS, TOLD
 pytestmark = pytest.mark.long
 
 
-def lift_limits(patch: pytest.MonkeyPatch) -> None:
-    """Let a story be told that a loaded machine would give up: by its runs, and not by its time."""
-    patch.setattr(story, "MOST_RUNS", 60)
-    for name_of_limit in ("MOST_SECONDS", "QUICK_SECONDS"):
-        patch.setattr(explained, name_of_limit, 60.0)
-    patch.setattr(story, "MOST_SECONDS", 60.0)
-
-
 @pytest.mark.parametrize(("name", "edit"), TOLD)
 def test_what_is_told_of_a_wrong_answer(
     name: str, edit: Edit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # What is told must not depend on the computer's speed: runs are counted, and no seconds.
-    lift_limits(monkeypatch)
     monkeypatch.setattr(exercise, "_stories", {})
     one = exercises.find(name)
     cell = kernel_cells.parse(edited(one, edit))
@@ -55,6 +47,33 @@ def test_what_is_told_of_a_wrong_answer(
         in_box = explained.cause_of(cell, tasks, one.limit_s)
     row = golden.of_story(said, told, in_box)
     golden.require("stories", f"{name}: {edit[0]} -> {edit[1]}", row)
+
+
+def test_a_story_is_the_same_on_a_slow_computer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its work is counted: a clock that races changes nothing."""
+    one = exercises.find("conv1d_symmetric")
+    cell = kernel_cells.parse(edited(one, ("blockIdx.x * blockDim.x", "blockIdx.x + blockDim.x")))
+    usual = stories.story_of(one, cell)
+    assert usual is not None and usual.has_cause
+    seconds = itertools.count(step=60)
+    for name in ("process_time", "perf_counter"):
+        monkeypatch.setattr(time, name, lambda: float(next(seconds)))
+    slow = stories.story_of(one, cell)
+    assert slow is not None
+    assert words.lines_of(slow.story, "") == words.lines_of(usual.story, "")
+    assert slow.experiment.work.spent == usual.experiment.work.spent
+
+
+@pytest.mark.parametrize("most", [1, 2_000, 8_000, 20_000])
+def test_a_story_with_less_work_says_less(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = exercises.find("conv1d_symmetric")
+    cell = kernel_cells.parse(edited(one, ("blockIdx.x * blockDim.x", "blockIdx.x + blockDim.x")))
+    monkeypatch.setattr(explained, "LEAST_WORK", most)
+    monkeypatch.setattr(explained, "MOST_MORE_WORK", 0)
+    told = stories.story_of(one, cell)
+    assert told is not None and not told.has_cause
+    assert words.sentence(told.story).endswith(words.UNKNOWN)
+    assert told.experiment.work.spent < 2 * most + story.MOST_WORK_OF_FORMULAS
 
 
 def test_a_fault_of_the_explanation_costs_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,9 +193,7 @@ FIRST = [
 def made(kind: str) -> explained.Told:
     name, edit = MADE[kind]
     one = exercises.find(name)
-    with pytest.MonkeyPatch.context() as patch:
-        lift_limits(patch)
-        told = stories.story_of(one, kernel_cells.parse(edited(one, edit)))
+    told = stories.story_of(one, kernel_cells.parse(edited(one, edit)))
     assert told is not None
     return told
 

@@ -5,7 +5,6 @@ This needs no exercise, no reference and no solution: it runs in a grader's box 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -20,13 +19,15 @@ from helpers.simulator.compile.toolchain import CompileFailed
 from helpers.simulator.explain import words
 from helpers.simulator.explain.experiment import Experiment
 from helpers.simulator.explain.followed import Followed
-from helpers.simulator.explain.story import Judge, Story, explain, faults
+from helpers.simulator.explain.story import Judge, Search, Story, faults
 from helpers.simulator.explain.tape import Tape
 from helpers.simulator.explain.translation import NotRecorded
+from helpers.simulator.explain.work import Work
 from helpers.simulator.machine.faults import LaunchRefused
 
-MOST_SECONDS = 1.2  # of the processor, until no further case is begun
-QUICK_SECONDS = 0.4  # the same where a cause is known
+LEAST_WORK = 100_000  # units, of all cases; the larger ones add to it
+MOST_MORE_WORK = 400_000
+QUICK_WORK = 40_000  # after that no further case is looked at where a cause is known
 ENDLESS_SECONDS = 0.4  # of a run as it is judged, if its record has not come to an end
 
 
@@ -66,33 +67,38 @@ def told_of(cell: KernelCell, tasks: Iterable[Task], limit_s: float) -> Told | N
     """Return the story of an answer, the first one with a cause if there is any; None if all comes
     right. limit_s: of one run. Raises NoStory.
     """
+    work, tasks = Work(LEAST_WORK, MOST_MORE_WORK), tuple(tasks)
+    cases: list[_Case] = []
+    waiting: list[_Case] = []
+    reasons: list[str] = []
     found: Told | None = None
-    why_not = ""
-    begun = time.process_time()
-    tasks = tuple(tasks)
     for task in tasks:
-        if time.process_time() > begun + MOST_SECONDS:
-            break
-        if not _is_plain(task.case):
-            why_not = why_not or "a case has several launches, or another kernel calls the answer"
-            continue
-        try:
-            others = [one for one in tasks if one is not task and _is_plain(one.case)]
-            told = _in_case(cell, task, limit_s, begun + MOST_SECONDS, others)
-        except (NotRecorded, CompileFailed, LaunchRefused) as error:
-            why_not = why_not or str(error)
-            continue
-        if told is None:
-            continue
-        if _shows_a_pattern(told.story):
-            return told
-        if found is None or _knows_more(told.story, found.story):
-            found = told
-        # A cause of a case in which all is wrong is worth a look at another one, if that is quick.
-        if found.story.causes and time.process_time() > begun + QUICK_SECONDS:
-            break
-    if found is None and why_not:
-        raise NoStory(why_not)
+        searches: list[tuple[_Case, Callable[[Search], Story | None]]] = []
+        if work.left > 0 and (case := _begun(cell, task, tasks, limit_s, work, reasons)):
+            cases.append(case)
+            waiting.append(case)
+            searches.append((case, Search.shown))
+        # What formulas show needs few runs: of several cases before any trial of decisions.
+        if task is tasks[-1] or work.spent > QUICK_WORK:
+            searches += [(case, Search.tried) for case in waiting]
+        for case, search in searches:
+            if case not in waiting:  # its formulas have shown it
+                continue
+            told = case.told(search)
+            if told is not None or search is Search.tried:
+                waiting.remove(case)
+            if told is not None and _shows_a_pattern(told.story):
+                return told
+            # Of an index more cells could say otherwise.
+            if told is not None and (found is None or told.story.causes[0].kind == "index"):
+                found = told
+            # A cause of a case in which all is wrong is worth a look at another one, if that is
+            # quick.
+            if found is not None and work.spent > QUICK_WORK:
+                return found
+    found = found or next(filter(None, (case.told(Search.seen) for case in cases)), None)
+    if found is None and reasons:
+        raise NoStory(reasons[0])
     return found
 
 
@@ -113,35 +119,62 @@ def _shows_a_pattern(story: Story) -> bool:
     return bool(story.causes) and (story.wrong is None or not story.wrong.is_all)
 
 
-def _knows_more(story: Story, other: Story) -> bool:
-    """Return whether a story is to be told in place of one of a smaller case: it alone has a cause,
-    or its cause is an index, of which more cells could say otherwise.
-    """
-    if not story.causes:
-        return False
-    return not other.causes or story.causes[0].kind == "index"
-
-
 def _is_plain(case: Case) -> bool:
     """Return whether a case is one launch of the answer."""
     return len(case.steps) == 1 and not case.within
 
 
-def _in_case(
-    cell: KernelCell, task: Task, limit_s: float, until: float, others: Iterable[Task]
-) -> Told | None:
-    experiment = experiment_of(task.case, cell)
+def _begun(
+    cell: KernelCell, task: Task, tasks: Iterable[Task], limit_s: float, work: Work,
+    reasons: list[str],
+) -> _Case | None:
+    """Return the search in a case, None where nothing is wrong or the case is not recorded: then
+    why not is added to the reasons.
+    """
+    if not _is_plain(task.case):
+        reasons.append("a case has several launches, or another kernel calls the answer")
+        return None
 
     def elsewhere() -> Iterator[tuple[Experiment, Judge]]:
-        for other in others:
-            launch = experiment_of(other.case, cell)
-            yield launch, judge_of(replace(other, right=None), launch)
+        for other in tasks:
+            if other is not task and _is_plain(other.case):
+                launch = experiment_of(other.case, cell, work)
+                yield launch, judge_of(replace(other, right=None), launch)
 
-    judge = replace(judge_of(task, experiment), others=elsewhere)
-    story = explain(experiment, judge, until)
-    if story is None or not _is_as_judged(task.case, cell, experiment, story, limit_s):
+    try:
+        experiment = experiment_of(task.case, cell, work)
+        search = Search(experiment, replace(judge_of(task, experiment), others=elsewhere))
+    except (NotRecorded, CompileFailed, LaunchRefused) as error:
+        reasons.append(str(error))
         return None
-    return Told(task.case, story, experiment)
+    return None if search.is_right else _Case(task.case, search, cell, limit_s, reasons)
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """A case in which something is wrong, with the search for its causes."""
+
+    case: Case
+    search: Search
+    cell: KernelCell
+    limit_s: float
+    reasons: list[str]
+
+    def told(self, find: Callable[[Search], Story | None]) -> Told | None:
+        """Return the story that a search finds, None where the launch that is judged does otherwise
+        than the record says.
+        """
+        experiment = self.search.experiment
+        try:
+            story = find(self.search)
+            if story is None or not _is_as_judged(
+                self.case, self.cell, experiment, story, self.limit_s
+            ):
+                return None
+        except (NotRecorded, CompileFailed, LaunchRefused) as error:
+            self.reasons.append(str(error))
+            return None
+        return Told(self.case, story, experiment)
 
 
 def _is_as_judged(
@@ -173,15 +206,15 @@ def _is_as_judged(
     return True
 
 
-def experiment_of(case: Case, cell: KernelCell) -> Experiment:
-    """Return the launch of a cell's kernel in a case."""
+def experiment_of(case: Case, cell: KernelCell, work: Work | None = None) -> Experiment:
+    """Return the launch of a cell's kernel in a case. work: what its runs may cost."""
     (launch,) = case.plan(cell)
     arguments = tuple(
         case.arrays[one.name] if isinstance(one, Array) else one for one in launch.arguments
     )
     return Experiment(
         launch.source, launch.name, arguments, launch.grid, launch.block, launch.options,
-        launch.constants,
+        launch.constants, work=work or Work(),
     )  # fmt: skip
 
 

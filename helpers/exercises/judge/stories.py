@@ -79,20 +79,11 @@ def _threads(case: Case) -> int:
     return int(np.prod(case.steps[0].grid)) * int(np.prod(case.steps[0].block))
 
 
-_right: dict[tuple[str, str], Followed] = {}  # of the latest cases, by exercise and title
-
-
 def _solved(exercise: GradedExercise, case: Case) -> Followed:
     """Return the tape of the solution in a case."""
-    key = exercise.name, case.title
-    if key not in _right:
-        cell = kernel_cells.parse(str(exercise.solution))
-        (fitted,) = exercise.fit_all(cell, (case,))
-        solved = experiment_of(fitted, cell)
-        _right[key] = Followed(solved.record())
-        while len(_right) > _MOST_CASES:
-            del _right[next(iter(_right))]
-    return _right[key]
+    cell = kernel_cells.parse(str(exercise.solution))
+    (fitted,) = exercise.fit_all(cell, (case,))
+    return Followed(experiment_of(fitted, cell).record())
 
 
 def told_in(verdict: Verdict, told: Told) -> Verdict:

@@ -5,7 +5,6 @@ To follow every value of every thread takes long, and a story needs the formulas
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -21,6 +20,7 @@ from .provenance import Load, Provenance, place_bytes
 from .recording import Event
 from .tape import Tape
 from .translation import NotRecorded
+from .work import Work
 
 # Instructions in which the lanes of a warp exchange values: all of them are followed.
 _OF_WARPS = ("shfl", "mma", "wmma.mma", "movmatrix", "redux", "vote", "match")
@@ -29,7 +29,7 @@ _WITHOUT_ADDRESSES = ("cp.", "ldmatrix", "stmatrix", "wmma.load", "wmma.store")
 # Those that store where no address is on the record: every block is followed.
 _STORES_ANYWHERE = ("cp.", "wmma.store")
 
-MOST_FOLLOWED = 50_000  # instructions of lanes that are followed for the formulas of several cells
+MOST_FOLLOWED = 20_000  # instructions of lanes that are followed for the formulas of several cells
 MOST_OF_ONE = 150_000  # the same for one cell
 
 Lane = tuple[int, int]  # block and thread, by number
@@ -178,23 +178,22 @@ class Followed:
         return found.ordered(found.block, found.thread, found.at)
 
     @cached_property
-    def _starts_of_loads(self) -> dict[Lane, tuple[int, int]]:
-        """Where the loads of each thread begin and end."""
-        loads = self._loads
-        if not len(loads.at):
-            return {}
-        is_other = (np.diff(loads.block) != 0) | (np.diff(loads.thread) != 0)
-        firsts = [0, *(np.flatnonzero(is_other) + 1).tolist()]
-        return {
-            (int(loads.block[first]), int(loads.thread[first])): (first, last)
-            for first, last in zip(firsts, [*firsts[1:], len(loads.at)], strict=True)
-        }
+    def _order_of_loads(self) -> np.ndarray:
+        """A number for each load, by thread and then by its place in the order of the launch."""
+        loads, threads = self._loads, int(np.prod(self.tape.block))
+        count = len(self.tape.recording.columns.pc) + 1
+        return (loads.block * threads + loads.thread) * count + loads.at
 
-    def has_accesses(self, lane: Lane) -> bool:
-        """Return whether a thread reads or stores anything but its parameters and own variables."""
-        own = (self._accesses.block == lane[0]) & (self._accesses.thread == lane[1])
-        places = map(self.tape.arrays.at, np.unique(self._accesses.address[own]).tolist())
-        return any(one is not None and one.space != "constant" for one in places)
+    @cached_property
+    def busy_lanes(self) -> set[Lane]:
+        """The threads that read or store anything but their parameters and own variables."""
+        places = [one for one in self.tape.arrays if one.space != "constant"]
+        address = self._accesses.address
+        is_there = np.zeros(len(address), bool)
+        for one in places:
+            is_there |= (address >= one.start) & (address < one.start + one.nbytes)
+        lanes = zip(self._accesses.block[is_there], self._accesses.thread[is_there], strict=True)
+        return {(int(block), int(thread)) for block, thread in lanes}
 
     def stores(self, address: int) -> list[Stored]:
         """Return the stores to an address, in order."""
@@ -255,37 +254,37 @@ class Followed:
             found = found[::2]
         return found if self._cost(self._ends(array, found)) <= MOST_OF_ONE else []
 
-    def follow(self, array: str, cells: Iterable[int], until: float = math.inf) -> None:
+    def follow(self, array: str, cells: Iterable[int], work: Work) -> None:
         """Follow the values that some cells depend on: the tape has the formulas of these alone.
-        until: as of Provenance, whose exception it raises.
+        work: as of Provenance, whose exception it raises.
         """
-        self.tape.__dict__["provenance"] = self._provenance(array, cells, until, self.instead)
+        self.tape.__dict__["provenance"] = self._provenance(array, cells, work, self.instead)
         self.is_followed = True
 
     def formula_with(
-        self, array: str, cell: int, instead: Mapping[Load, Formula], until: float = math.inf
+        self, array: str, cell: int, instead: Mapping[Load, Formula], work: Work
     ) -> Form:
-        """Return the formula that a cell has if some instructions give something else. until,
+        """Return the formula that a cell has if some instructions give something else. work,
         instead: as of Provenance, whose exception it raises.
         """
-        found = self._provenance(array, [cell], until, {**self.instead, **instead})
+        found = self._provenance(array, [cell], work, {**self.instead, **instead})
         place = self.tape.arrays.by_name[array]
         address = self.tape._address(place, cell)
         return found.load(address, place_bytes(place, address), None)
 
     def given_by(
-        self, lane: Lane, array: str, cell: int, until: float = math.inf
+        self, lane: Lane, array: str, cell: int, work: Work
     ) -> dict[tuple[int, int], Form]:
         """Return the formulas of all results of a thread on which a cell depends, by the number of
-        the event and the element. until: as of Provenance, whose exception it raises.
+        the event and the element. work: as of Provenance, whose exception it raises.
         """
-        return self._provenance(array, [cell], until, self.instead, lane).given
+        return self._provenance(array, [cell], work, self.instead, lane).given
 
     def _provenance(
         self,
         array: str,
         cells: Iterable[int],
-        until: float,
+        work: Work,
         instead: Mapping[Load, Formula],
         watched: Lane | None = None,
     ) -> Provenance:
@@ -293,57 +292,58 @@ class Followed:
         if self._latest[0] != key:  # the formulas of one cell are asked for several times
             self._latest = key, list(self._events(self._ends(*key)))
         part: Any = _Part(self.tape, self._latest[1])
-        return Provenance(part, until, instead, watched)
+        return Provenance(part, work, instead, watched)
 
-    def _ends(self, array: str, cells: Iterable[int]) -> dict[Lane, int]:
-        """Return the threads that some cells depend on, each with the last place in the order of
-        the launch that matters.
+    def _ends(self, array: str, cells: Iterable[int]) -> np.ndarray:
+        """Return up to where in the order of the launch some cells depend on each thread, by block
+        and thread; -1 for those on which they do not depend.
         """
+        threads, blocks = int(np.prod(self.tape.block)), int(np.prod(self.tape.grid))
         if self.needs_formulas(array):
-            return self._of_blocks(range(int(np.prod(self.tape.grid))))
-        todo = [(one.lane, one.at) for cell in cells for one in self.writers(array, cell)]
-        exchanges, is_by_block = self._is_of(_OF_WARPS), self._is_of(_WITHOUT_ADDRESSES)
-        ends: dict[Lane, int] = {}
-        while todo:
-            lane, end = todo.pop()
-            done = ends.get(lane, -1)
-            if end <= done:
-                continue
-            ends[lane] = end
-            todo += self._stored_for(lane, done, end)
-            if is_by_block:
-                todo += [(one, end) for one in self._of_blocks([lane[0]])]
-            elif exchanges:
-                first = lane[1] // 32 * 32
-                todo += [((lane[0], first + k), end) for k in range(32)]
-        return ends
+            return np.full((blocks, threads), len(self.tape.recording.columns.pc))
+        ends = np.full(blocks * threads, -1)
+        needs = ends.copy()
+        for one in (writer for cell in cells for writer in self.writers(array, cell)):
+            lane = one.lane[0] * threads + one.lane[1]
+            needs[lane] = max(needs[lane], one.at)
+        # Those that are followed together: a block, a warp, or none but the thread itself.
+        together = None
+        block_of, thread_of = np.divmod(np.arange(blocks * threads), threads)
+        if self._is_of(_WITHOUT_ADDRESSES):
+            together = block_of
+        elif self._is_of(_OF_WARPS):
+            together = block_of * threads + thread_of // 32
+        while len(more := np.flatnonzero(needs > ends)):
+            since, until = ends[more], needs[more]
+            ends[more] = until
+            self._add_stores_for(more, since, until, needs)
+            if together is not None:
+                ends_of_all = np.full(together.max() + 1, -1)
+                np.maximum.at(ends_of_all, together[more], until)
+                np.maximum(needs, ends_of_all[together], out=needs)
+        return ends.reshape(blocks, threads)
 
-    def _of_blocks(self, blocks: Iterable[int]) -> dict[Lane, int]:
-        threads, last = int(np.prod(self.tape.block)), len(self.tape.recording.columns.pc)
-        return {(block, thread): last for block in blocks for thread in range(threads)}
-
-    def _stored_for(self, lane: Lane, since: int, until: int) -> Iterator[tuple[Lane, int]]:
-        """Yield the threads that have stored what a thread loads between two places, with where."""
-        first, last = self._starts_of_loads.get(lane, (0, 0))
-        at = self._loads.at[first:last]
-        low, high = np.searchsorted(at, [since + 1, until + 1]) + first
+    def _add_stores_for(
+        self, lanes: np.ndarray, since: np.ndarray, until: np.ndarray, needs: np.ndarray
+    ) -> None:
+        """Add to needs where the last stores are to what some threads load between two places."""
+        loads, stores, threads = self._loads, self._stores, int(np.prod(self.tape.block))
+        count = len(self.tape.recording.columns.pc) + 1
+        firsts = np.searchsorted(self._order_of_loads, lanes * count + since + 1)
+        lasts = np.searchsorted(self._order_of_loads, lanes * count + until + 1)
+        nth, one = _ranges(firsts, lasts)
+        address, at, block = loads.address[one], loads.at[one], loads.block[one]
+        block = np.where(self._are_of_a_block(address), block, -1)
         # Of the loads from one address the last one: it may have read what any store before has.
-        addresses, from_last = np.unique(self._loads.address[low:high][::-1], return_index=True)
-        latest = self._loads.at[low:high][::-1][from_last]
-        stores = self._stores
-        firsts = np.searchsorted(stores.address, addresses)
-        counts = np.searchsorted(stores.address, addresses, "right") - firsts
-        nth = np.repeat(np.arange(len(addresses)), counts)
-        one = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + firsts[nth]
-        block, thread, stored_at = stores.block[one], stores.thread[one], stores.at[one]
-        is_there = (block == lane[0]) | ~self._are_of_a_block(addresses)[nth]
-        is_other = (block != lane[0]) | (thread != lane[1])
-        keep = is_there & is_other & (stored_at < latest[nth])
-        keys, nth = np.unique(block[keep] << 32 | thread[keep], return_inverse=True)
-        ends = np.zeros(len(keys), np.int64)
-        np.maximum.at(ends, nth, stored_at[keep])
-        for key, end in zip(keys.tolist(), ends.tolist(), strict=True):
-            yield (key >> 32, key & 0xFFFFFFFF), end
+        order = np.lexsort((at, address, block))
+        is_last = np.ones(len(order), bool)
+        is_last[:-1] = (np.diff(address[order]) != 0) | (np.diff(block[order]) != 0)
+        address, at, block = (one[order[is_last]] for one in (address, at, block))
+        ends = (np.searchsorted(stores.address, address, side) for side in ("left", "right"))
+        nth, one = _ranges(*ends)
+        is_there = (block[nth] < 0) | (stores.block[one] == block[nth])
+        one = one[is_there & (stores.at[one] < at[nth])]
+        np.maximum.at(needs, stores.block[one] * threads + stores.thread[one], stores.at[one])
 
     def _are_of_a_block(self, addresses: np.ndarray) -> np.ndarray:
         """Return where addresses are of shared or local memory: each block has its own there."""
@@ -354,31 +354,38 @@ class Followed:
         is_local = (local >= 0) & (local < recording.local_bytes * threads)
         return is_local | ((shared >= 0) & (shared < shared_bytes))
 
-    def _run_by(self, ends: dict[Lane, int]) -> tuple[np.ndarray, np.ndarray]:
+    def _run_by(self, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers of the instructions that some threads have run up to their ends, and
         their lanes as bits.
         """
         columns = self.tape.recording.columns
-        last, bits = (np.zeros((columns.block.max() + 1, columns.warp.max() + 1), dtype)
-                      for dtype in (np.int64, np.uint64))  # fmt: skip
-        for (block, thread), end in ends.items():
-            warp = thread // 32
-            last[block, warp] = max(last[block, warp], end)
-            bits[block, warp] |= np.uint64(1 << thread % 32)
+        blocks, threads = ends.shape
+        padded = np.full((blocks, -(-threads // 32) * 32), -1)
+        padded[:, :threads] = ends
+        by_warp = padded.reshape(blocks, -1, 32)
+        last = by_warp.max(axis=2)
+        bits = ((by_warp >= 0) << np.arange(32, dtype=np.uint64)).sum(axis=2, dtype=np.uint64)
         lanes = bits[columns.block, columns.warp] & columns.lanes
         numbers = np.flatnonzero(lanes)
         numbers = numbers[numbers <= last[columns.block, columns.warp][numbers]]
         return numbers, lanes[numbers]
 
-    def _cost(self, ends: dict[Lane, int]) -> int:
+    def _cost(self, ends: np.ndarray) -> int:
         """Return how many instructions of lanes are to be followed."""
         _, lanes = self._run_by(ends)
         return int(np.unpackbits(lanes.view(np.uint8)).sum())
 
-    def _events(self, ends: dict[Lane, int]) -> Iterator[Event]:
+    def _events(self, ends: np.ndarray) -> Iterator[Event]:
         numbers, lanes = self._run_by(ends)
         event = self.tape.recording.event
         return map(event, numbers.tolist(), lanes.tolist())
+
+
+def _ranges(firsts: np.ndarray, lasts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of some ranges, one after another: of which range each is, and itself."""
+    counts = lasts - firsts
+    nth = np.repeat(np.arange(len(counts)), counts)
+    return nth, np.arange(counts.sum()) - (np.cumsum(counts) - counts - firsts)[nth]
 
 
 class _Part:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -37,13 +36,14 @@ from .origins import CellOrigin, Writer
 from .ptx_types import is_float, type_name, value_of
 from .recording import Event
 from .steps import ThreadLog, local_name, passed, static_bits
-from .translation import BY_ADDRESS, FunctionCode, NotRecorded, Row
+from .translation import BY_ADDRESS, FunctionCode, Row
 from .values import number
 from .variables import Number as NumberType
 from .variables import Pointer, Structure, numbers_of
+from .work import Work
 
 Load = tuple[int, int, int]  # the number of its event, the thread and the element
-_EVENTS_A_LOOK = 64  # at the clock
+_TERMS = 30  # of a formula, which cost a unit of work
 _OF_MATRICES = ("mma", "wmma", "wgmma", "ldmatrix", "movmatrix")
 _ROUNDING = {2: 0.1, 4: 1e-2, 8: 1e-6}  # of a result by its bytes, over the size of its terms
 
@@ -54,19 +54,19 @@ class Provenance:
     loads whose accesses are not on the record; `unfinished` has the loads of what an asynchronous
     copy has not brought yet.
 
-    until: time.process_time() at which it gives up. Raises NotRecorded then. instead: formulas in
-    place of those that some instructions have given or stored, by the keys of `loaded`; watched:
-    the block and the number of a thread, of which `given` has all results, by event and element.
+    work: what it may cost. Raises Spent. instead: formulas in place of those that some instructions
+    have given or stored, by the keys of `loaded`; watched: the block and the number of a thread, of
+    which `given` has all results, by event and element.
     """
 
     def __init__(
         self,
         tape: LaunchRecord,
-        until: float = math.inf,
+        work: Work,
         instead: Mapping[Load, Formula] = MappingProxyType({}),
         watched: tuple[int, int] | None = None,
     ):
-        self._until, self._instead, self._watched = until, instead, watched
+        self._work, self._instead, self._watched = work, instead, watched
         self.given: dict[tuple[int, int], Form] = {}
         self.tape = tape
         self.recording = tape.recording
@@ -390,9 +390,8 @@ class Provenance:
 
     def _run(self) -> None:
         groups: dict[tuple, list[Lane]] = {}
-        for count, event in enumerate(self.tape.events):
-            if count % _EVENTS_A_LOOK == 0 and time.process_time() > self._until:
-                raise NotRecorded("its values come from too many steps to follow them")
+        for event in self.tape.events:
+            self._work.spend(len(event.lanes))
             if event.block != self._block:
                 self._block = event.block
                 self.of_block.clear()
@@ -649,6 +648,8 @@ class Provenance:
             forms.pop(register, None)
         else:
             forms[register] = form
+            if isinstance(form, Formula) and len(form.terms) > _TERMS:
+                self._work.spend(len(form.terms) // _TERMS)
 
     @staticmethod
     def _is_constant(form: Formula) -> bool:

@@ -13,7 +13,6 @@ import contextlib
 import itertools
 import math
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,19 +50,20 @@ from .steps import Access, Decision, Step
 from .tape import Tape
 from .translation import NotRecorded, Wait
 from .values import DevicePointer
+from .work import Spent, Work
 
-MOST_RUNS = 160  # of one story
-MOST_SECONDS = 1.0  # of the processor, for these runs
-MOST_LATE = 0.2  # seconds after these in which what is known may be put in words
+MOST_LATE = 60_000  # units of work after all is spent, to put in words what is known
+MOST_WORK_OF_FORMULAS = 350_000
+UNITS_A_WORD = 4  # of a record: so much more work a launch may cost
 MOST_OUTSIDE = 40  # accesses outside of an array that are kept away, one after another
 MOST_DECISIONS = 24  # of one thread that are turned round
 MOST_OF_WARP = 4_000  # instructions before the end of a launch without an end
 MOST_IDLE = 3  # threads that store nothing, of a cell that another one should store
 MOST_LOOKED_AT = 400  # decisions of one thread
 MOST_ALIKE = 2_000  # decisions with the same values that are turned round together
-MOST_MOVED = 1_000  # stores that are sent to other cells together
+MOST_MOVED = 5_000  # stores that are sent to other cells together
 MOST_SET = 128  # threads of which a variable is set together
-MOST_LINES = 6  # before which a wait is tried
+MOST_LINES = 10  # before which a wait is tried
 MOST_TARGETS = 4  # wrong cells that are tried in turn
 MOST_OTHERS = 32  # stores of threads that are not followed
 MOST_AGREED = 4  # wrong cells that are asked whether they agree on a cause
@@ -193,12 +193,23 @@ class Judge:
     others: Callable[[], Iterable[tuple[Experiment, Judge]]] = tuple
 
 
+class _Moved(NamedTuple):
+    """A store of a thread to another cell of an array than in the right kernel. meant: the number
+    of the cell that it stores there.
+    """
+
+    array: str
+    thread: Thread
+    store: CellStore
+    meant: int
+
+
 class _Right(NamedTuple):
     """Loads of the right kernel. teller: a search in its tape; names: of the answer's parameters,
     by those of the right kernel.
     """
 
-    teller: _Teller
+    teller: Search
     loads: list[Access]
     names: Mapping[str, str]
 
@@ -216,26 +227,17 @@ class _Right(NamedTuple):
         return self.teller.values((one.block, one.thread), one.at, names)
 
 
-class _Enough(Exception):
-    """The story has used all its runs."""
-
-
-def explain(experiment: Experiment, judge: Judge, until: float = math.inf) -> Story | None:
-    """Return the story of a launch, None if nothing is wrong with it. until: time.process_time() at
-    which no further run is begun. Raises NotRecorded.
+class Search:
+    """The search for the causes in one launch, as long as its experiment has work left. base: what
+    is done otherwise in all of its runs. Its methods raise NotRecorded.
     """
-    teller = _Teller(experiment, judge, (), min(until, time.process_time() + MOST_SECONDS))
-    return teller.story()
 
-
-class _Teller:
-    """The search for the causes in one launch. base: what is done otherwise in all of its runs."""
-
-    def __init__(
-        self, experiment: Experiment, judge: Judge, base: tuple[Change, ...], until: float
-    ):
+    def __init__(self, experiment: Experiment, judge: Judge, base: tuple[Change, ...] = ()):
         self.experiment, self.judge, self.base = experiment, judge, base
+        self.work = experiment.work
         self.tape = experiment.record(base)
+        if not base:
+            self.work.grow(UNITS_A_WORD * len(self.tape.recording.words))
         self.source = Source.of(experiment.source, experiment.options)
         self.wrong = judge.wrong(self.tape)
         self.findings = faults(self.tape)
@@ -254,7 +256,6 @@ class _Teller:
         rest = wrong[MOST_FOLLOWED // 2 :]
         step = -(-len(rest) // (MOST_FOLLOWED // 2)) or 1
         self.cells: list[int] = [*wrong[: MOST_FOLLOWED // 2], *rest[::-1][::step][::-1]]
-        self.until = until
 
     @cached_property
     def has_formulas(self) -> bool:
@@ -266,12 +267,15 @@ class _Teller:
         if not cells:
             return False
         self.cells = cells
+        work = Work(MOST_WORK_OF_FORMULAS)  # also where the rest is spent: they are told
         try:
-            self.followed.follow(self.out, cells, self.until)
+            self.followed.follow(self.out, cells, work)
             if right is not None:
-                right.follow(name, cells, self.until)
-        except NotRecorded:
+                right.follow(name, cells, work)
+        except Spent:
             return False
+        finally:
+            self.work.spend(work.spent, reserve=math.inf)
         return True
 
     @cached_property
@@ -280,31 +284,54 @@ class _Teller:
 
     # ---- the story
 
-    def story(self) -> Story | None:
-        mask = self.wrong[self.out]
-        if not mask.any() and not self.findings:
-            return None
-        causes: list[Cause] = []
-        cell: int | None = None
-        with contextlib.suppress(_Enough):
-            if self.tape.completed and mask.any():
-                cell, causes = self._of_all_stores()
-            causes = causes or self._of_findings()
-            if not causes and self.tape.completed and mask.any():
-                # What formulas show needs few runs: of every cell before any trial of decisions.
-                targets = list(self._targets())
-                for search, target in itertools.product((self._shown, self._tried), targets):
-                    found = search(target)
-                    if found and (agreed := self._agreed(target, found))[1]:
-                        cell, causes = agreed
-                        break
-        with contextlib.suppress(_Enough):
-            causes = causes or self._of_one_cell() or self._of_unset_read()
-        if cell is None and self.tape.completed and mask.any():
-            cell = next(iter(self._targets()))
-        return self._told(cell, tuple(causes))
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing is wrong with the launch."""
+        return not self.findings and not self.wrong[self.out].any()
 
-    def _told(self, cell: int | None, causes: tuple[Cause, ...]) -> Story:
+    @property
+    def _has_wrong_cells(self) -> bool:
+        return self.tape.completed and bool(self.wrong[self.out].any())
+
+    def shown(self) -> Story | None:
+        """Return the story of what the stores, the findings and the formulas of wrong cells show,
+        which needs few runs; None where that is nothing.
+        """
+        with contextlib.suppress(Spent):
+            cell, causes = self._of_all_stores() if self._has_wrong_cells else (None, [])
+            if causes := causes or self._of_findings():
+                return self._told(cell, causes)
+            return self._of_cells(self._shown)
+        return None
+
+    def tried(self) -> Story | None:
+        """Return the story of what runs with other decisions, stores and variables show, or of what
+        was seen in the findings; None where that is nothing.
+        """
+        with contextlib.suppress(Spent):
+            if (told := self._of_cells(self._tried)) is not None:
+                return told
+        with contextlib.suppress(Spent):
+            if causes := self._of_one_cell() or self._of_unset_read():
+                return self._told(None, causes)
+        return None
+
+    def seen(self) -> Story:
+        """Return the story without a cause."""
+        return self._told(None, [])
+
+    def _of_cells(self, search: Callable[[int], list[Cause]]) -> Story | None:
+        """Return the story of the first wrong cell of which a search finds the causes."""
+        for target in self._targets() if self._has_wrong_cells else ():
+            found = search(target)
+            if found and (agreed := self._agreed(target, found))[1]:
+                return self._told(*agreed)
+        return None
+
+    def _told(self, cell: int | None, causes: Sequence[Cause]) -> Story:
+        """Return the story of a cell; None: of the first wrong one, if there is any."""
+        if cell is None and self._has_wrong_cells:
+            cell = next(iter(self._targets()))
         mask, want = self.wrong[self.out], self.judge.want[self.out]
         got = formula = right = value = None
         missing: tuple[str, ...] = ()
@@ -327,8 +354,8 @@ class _Teller:
         wrong = patterns.pattern(shown, self.stored) if is_over else None
         return Story(
             self.out, wrong, -1 if cell is None else cell, mask.shape, got, value, formula, right,
-            missing, surplus, is_unwritten, are_alike, causes, self.tape.grid, self.tape.block,
-            self.tape, mask, want,
+            missing, surplus, is_unwritten, are_alike, tuple(causes), self.tape.grid,
+            self.tape.block,            self.tape, mask, want,
         )  # fmt: skip
 
     @cached_property
@@ -418,8 +445,6 @@ class _Teller:
         self, changes: Sequence[Change] = (), barriers: tuple[Wait, ...] = ()
     ) -> Tape | None:
         """Run the launch with changes; None where that cannot be."""
-        if self.experiment.runs >= MOST_RUNS or time.process_time() > self.until:
-            raise _Enough
         # Of a launch with wrong values most trials are done with once these are seen.
         is_checked = bool(barriers) or not any(mask.any() for mask in self.wrong.values())
         try:
@@ -444,7 +469,7 @@ class _Teller:
             return False
         return _weight(faults(tape)) <= _weight(self.findings)
 
-    def is_right(self, tape: Tape | None) -> bool:
+    def _is_all_right(self, tape: Tape | None) -> bool:
         """Return whether all is right in a trial."""
         return (
             tape is not None
@@ -484,7 +509,7 @@ class _Teller:
         has_pairs = low < high and finding.other_thread is not None
         pairs = [(high, line) for line in tried if line != high] if has_pairs else []
         for places in [*((line,) for line in tried), *pairs]:
-            if self.is_right(self.again(barriers=tuple(map(Wait, places)))):
+            if self._is_all_right(self.again(barriers=tuple(map(Wait, places)))):
                 idle = next((k for k in range(low, high + 1) if self._does_nothing(k)), 0)
                 return [
                     Cause(
@@ -556,7 +581,7 @@ class _Teller:
             return []
         place, origins = self.place(access), self.origins(access)
         tried: set[int] = set()
-        with contextlib.suppress(_Enough):
+        with contextlib.suppress(Spent):
             for step in reversed(self.steps(thread)):
                 for one in reversed(step.decisions):
                     if one.at > access.at or one.pc in tried or len(tried) >= MOST_LINES:
@@ -567,7 +592,7 @@ class _Teller:
                     choice = self.choice(step, one)
                     # What lacks may be a condition on something that only blocks differ in.
                     for block in (None, finding.block) if choice.values else ():
-                        if self.is_right(self._turned_wherever(one, choice, block)[0]):
+                        if self._is_all_right(self._turned_wherever(one, choice, block)[0]):
                             return [
                                 Cause(
                                     "decision", choice.line, thread, choice, place, origins=origins
@@ -601,11 +626,11 @@ class _Teller:
         if not access.array and finding.array:  # past the end of a row, or far from all arrays
             access = replace(access, array=finding.array, index=finding.index)
         place, origins = self.place(access), self._trail_outside(access)
-        with contextlib.suppress(_Enough):
+        with contextlib.suppress(Spent):
             if causes := self._of_way_out(thread, access, place, origins):
                 return causes
         is_idle = bool(self._cells_of) and thread not in self._cells_of and self._has_own_cells
-        is_idle = is_idle and access.space != "shared" and not self._works_when_right(thread)
+        is_idle = is_idle and access.space != "shared" and not self._idle_work_when_right
         kind = "unguarded" if is_idle else "outside"
         index = access.index if isinstance(access.index, int) else 0
         wraps = 2**31 <= index < 2**32  # as threadIdx.x - 1 does, which is unsigned
@@ -639,13 +664,14 @@ class _Teller:
                 return self._trail_to(one, other.index, inner, other)
         return self.origins(access)
 
-    def _works_when_right(self, thread: Thread) -> bool:
-        """Return whether a thread reads or stores something in the right kernel: without an output
-        of its own it does so for others.
+    @property
+    def _idle_work_when_right(self) -> bool:
+        """Whether threads without an output read or store something in the right kernel: they do so
+        for others.
         """
-        block = self.tape._number(thread[0], self.tape.grid, "block")
         right = self.judge.right
-        return right is not None and right.has_accesses((block, self._linear(thread[1])))
+        owners = {self._lane(one) for one in self._cells_of}
+        return right is not None and bool(right.busy_lanes - owners)
 
     def _of_way_out(
         self, thread: Thread, access: Access, place: Place, origins: tuple[Origin, ...]
@@ -664,7 +690,7 @@ class _Teller:
         it is turned wherever it leads outside of an array: as many as there is time to try.
         """
         found: dict[tuple[int, str], Choice] = {}
-        with contextlib.suppress(_Enough):
+        with contextlib.suppress(Spent):
             for choice in self._turned_ways_out(thread, access):
                 found.setdefault((choice.line, choice.condition), choice)
         return list(found.values())
@@ -678,11 +704,11 @@ class _Teller:
                 tried.add(one.pc)
                 tape, changes = self._kept_away(one)
                 choice = self.choice(step, one)
-                if tape is None or not self.is_right(tape) or not choice.values:
+                if tape is None or not self._is_all_right(tape) or not choice.values:
                     continue
                 # Turned wherever its variables have these values, it must break nothing.
                 others = self._with(tape)._alike(one, choice)
-                is_right = not others or self.is_right(self.again((*changes, *others)))
+                is_right = not others or self._is_all_right(self.again((*changes, *others)))
                 if is_right and not self._leads_out_anyway(one):
                     yield choice
 
@@ -693,25 +719,27 @@ class _Teller:
         """
         for experiment, judge in self.judge.others() if not self.base else ():
             # Where there is no time for another case, nothing speaks against the decision.
-            with contextlib.suppress(NotRecorded, ValueError, _Enough):
-                self._count()
-                inner = _Teller(experiment, judge, (), self.until)
+            with contextlib.suppress(NotRecorded, ValueError, Spent):
+                inner = Search(experiment, judge, ())
                 tape, changes = inner._kept_away(decision, MOST_LINES)
                 if tape is None and len(changes) < MOST_LINES:
                     return True
-                if changes and tape is not None and not inner.is_right(tape):
+                if changes and tape is not None and not inner._is_all_right(tape):
                     return True
         return False
 
     def _outside(self, tape: Tape, thread: Thread) -> Access | None:
         """Return the last access of a thread outside of all arrays."""
-        steps = tape.thread(*thread)
-        every = (one for step in reversed(steps) for one in reversed(step.accesses))
-        return next((one for one in every if not one.is_inside), None)
+        steps = self._with(tape).steps(thread)
+        every = ((step, one) for step in reversed(steps) for one in reversed(step.accesses))
+        step, found = next(((step, one) for step, one in every if not one.is_inside), (None, None))
+        if step is None or found is None or found.line:
+            return found
+        return replace(found, line=step.line)  # in a header
 
-    def _with(self, tape: Tape) -> _Teller:
+    def _with(self, tape: Tape) -> Search:
         """Return this search in another tape of the same launch."""
-        inner = _Teller.__new__(_Teller)
+        inner = Search.__new__(Search)
         inner.__dict__.update(self.__dict__ | {"tape": tape, "_numbers": {}})
         return inner
 
@@ -728,27 +756,19 @@ class _Teller:
             if finding is None:
                 return tape, changes
             thread = (finding.block, finding.thread)
-            access = self._outside(tape, thread)
-            if access is None:
+            end = len(tape.recording.columns.pc)
+            if tape.completed:  # the array has memory of others behind it
+                access = self._outside(tape, thread)
+                end = access.at if access is not None else 0
+            visits = [one for one in tape.visits(decision.pc, thread) if one.at < end]
+            if not visits or visits[-1].is_true != decision.is_true:
                 return None, changes
-            last = [
-                one
-                for step in tape.thread(*thread)
-                for one in step.decisions
-                if one.pc == decision.pc and one.at < access.at
-            ]
-            change = Turn(At(last[-1].pc, *thread, last[-1].nth)) if last else None
-            if change is None or change in changes or last[-1].is_true != decision.is_true:
+            change = Turn(At(decision.pc, *thread, visits[-1].nth))
+            if change in changes:
                 return None, changes
             changes.append(change)
-            self._count()
             tape = self.experiment.record((*self.base, *changes))
         return None, changes
-
-    def _count(self) -> None:
-        """Raise _Enough where the story has used its runs or its time."""
-        if self.experiment.runs >= MOST_RUNS or time.process_time() > self.until:
-            raise _Enough
 
     def _of_outside_index(
         self, access: Access, place: Place, origins: tuple[Origin, ...]
@@ -769,7 +789,6 @@ class _Teller:
             if one is None or one.is_store or one.array not in self.tape.inputs:
                 return []
             changes.append(Redirect.of(one, one.array, 0))
-            self._count()
             tape = self.experiment.record(changes)
         return self._of_first_elements(access, place, origins, tuple(changes))
 
@@ -780,7 +799,7 @@ class _Teller:
         element now.
         """
         thread = (access.block, access.thread)
-        inner = _Teller(self.experiment, self.judge, changes, self.until)
+        inner = Search(self.experiment, self.judge, changes)
         inner.followed.instead = dict(inner._outside_loads())
         inner.cells = [
             cell
@@ -906,8 +925,6 @@ class _Teller:
         if (writer := self._last_writer(cell)) is None:
             return []
         formula, goal = self.formula(cell), self.goal(cell)
-        if len({one.lane for one in self.writers(cell)}) > 1 and (causes := self._of_stray(cell)):
-            return causes
         if formula is None or self._is_foreign(cell, writer[0]):
             return []
         if causes := self._of_unset(*writer, cell):
@@ -973,11 +990,14 @@ class _Teller:
         several terms differ, one turn may not be enough: then wherever they had them alone.
         """
         are_several = sum(map(len, self._differences(cell))) > 1
+        is_elsewhere = self._belongs_elsewhere(cell)
         tried = 0
         known: set[tuple] = set()
         decisions = ((step, one) for step in reversed(self.steps(thread))
                      for one in reversed(step.decisions) if at is None or one.at <= at)  # fmt: skip
         for step, one in itertools.islice(decisions, MOST_LOOKED_AT):
+            if is_elsewhere and one.is_true:
+                continue  # without it, the terms would be in no cell
             tried += 1
             # A thread that is sent away must not miss its own cells.
             own = self._cells_of.get(thread, ()) if one.is_true else ()
@@ -1001,6 +1021,14 @@ class _Teller:
                 if self._is_mended_wherever(one, choice, cell, own):
                     return self._decided(thread, one, choice)
         return None
+
+    def _belongs_elsewhere(self, cell: int) -> bool:
+        """Return whether another wrong cell lacks what a cell has too much: it came to a wrong
+        place.
+        """
+        missing, surplus = map(set, self._differences(cell))
+        others = (self._differences(one)[0] for one in self.cells if one != cell)
+        return bool(surplus) and not missing and any(surplus & set(one) for one in others)
 
     def _part_of(self, choice: Choice) -> Choice:
         """Return a choice with the part that has decided it, and with the values of that alone."""
@@ -1064,7 +1092,6 @@ class _Teller:
         stops = tape.recording.report.findings
         if not any(one.kind == "out-of-bounds" and one.thread == thread[1] for one in stops):
             return None
-        self._count()
         tape = self.experiment.record((*self.base, Turn.of(step, one)), blocks=thread[:1])
         access = self._outside(tape, thread)
         if access is None or access.is_store or access.array not in self.tape.inputs:
@@ -1090,9 +1117,8 @@ class _Teller:
         """Return whether a cell has the right formula with some changes: inputs with equal values
         may make it right by chance.
         """
-        self._count()
         judge = replace(self.judge, right=None)  # whose values stay followed as they are
-        inner = _Teller(self.experiment, judge, (*self.base, *changes), self.until)
+        inner = Search(self.experiment, judge, (*self.base, *changes))
         inner.cells = [cell]
         return inner.formula(cell) == goal
 
@@ -1120,7 +1146,6 @@ class _Teller:
         if not is_computed or not all(isinstance(one, Cell | Scalar) for one in goal.leaves()):
             return not self._gives(changes, cell, goal)
         for seed in range(MOST_DRAWN if functions else MOST_DRAWN_FOR_SUMS):
-            self._count()
             drawn, inputs = self._drawn(seed)
             try:
                 tape = drawn.record((*self.base, *changes), blocks=())
@@ -1160,7 +1185,6 @@ class _Teller:
         if turn is None or self.base:
             return False
         for experiment, judge in self.judge.others():
-            self._count()
             with contextlib.suppress(NotRecorded, ValueError):
                 tape = experiment.record([turn], blocks=())
                 plain = experiment.record(blocks=())
@@ -1236,7 +1260,6 @@ class _Teller:
                         continue
                     if self.values(thread, other.at, choice.values) == choice.values:
                         found.append(Turn.of(step, other))
-            self._count()
             if len(found) > MOST_ALIKE:
                 break
         return found
@@ -1270,7 +1293,6 @@ class _Teller:
                 choice = self.choice(step, one)
                 if choice.is_true or not choice.condition:
                     return []
-                self._count()
                 tape = self.experiment.record(
                     (*self.base, Turn.of(step, one)), blocks=thread[:1]
                 )
@@ -1339,71 +1361,117 @@ class _Teller:
 
     def _of_all_stores(self) -> tuple[int | None, list[Cause]]:
         """Find stores to other cells than those to which the same threads store in the right
-        kernel: if each of them goes there, or with another value of a variable of their index in
-        each thread, all is right. Returns the cell that is told as well.
+        kernel, of the output or of shared memory: if each of them goes there, or with another value
+        of a variable of their index in each thread, all is right. Returns the wrong cell that is
+        told as well.
         """
-        moved, is_whole = self._moved_stores()
-        wrong = self.wrong[self.out].reshape(-1)
-        told = [one for one, cell in moved.items() if wrong[cell]]
-        if not told or len(moved) > MOST_MOVED:
-            return None, []
-        thread, first = min(told, key=lambda one: moved[one])
-        cell = moved[thread, first]
-        access = self._store_at(thread, first)
-        if access is None:
-            return None, []
-        place, belongs = self.place(access), self._cell_text(cell)
-        changes = [
-            Redirect(At(one.pc, *who, one.nth), self.out, meant)
-            for (who, one), meant in moved.items()
-        ]
-        if is_whole and self.is_right(self.again(changes)):
-            cause = Cause(
-                "store", access.line, thread, place=place, belongs=belongs,
-                origins=self.origins(access), count=len(moved),
-            )  # fmt: skip
-            return cell, [cause]
-        for name in place.values if len(moved) <= MOST_SET else ():
-            found = self._of_variable_of_all(name, moved, thread, first)
-            if found is not None:
-                return cell, [replace(found, place=place, belongs=belongs)]
+        shared = [moved for name in self._shared_in_right.items() if (moved := self._moved(*name))]
+        together = [list(itertools.chain(*shared))] if len(shared) > 1 else []
+        for moved in (self._moved(self.out, self._name_in_right), *shared, *together):
+            told = self._told_of(moved) if 0 < len(moved) <= MOST_MOVED else None
+            access = self._store_at(told[1]) if told is not None else None
+            if told is None or access is None:
+                continue
+            cell, first = told
+            place, belongs = self.place(access), self._cell_text(first.meant, first.array)
+            changes = [
+                Redirect(At(one.store.pc, *one.thread, one.store.nth), one.array, one.meant)
+                for one in moved
+            ]
+            if self._is_all_right(self.again(changes)):
+                cause = Cause(
+                    "store", access.line, first.thread, place=place, belongs=belongs,
+                    origins=self.origins(access), count=len(moved),
+                )  # fmt: skip
+                return cell, [cause]
+            for name in place.values if len(moved) <= MOST_SET else ():
+                found = self._of_variable_of_all(name, moved, first)
+                if found is not None:
+                    return cell, [replace(found, place=place, belongs=belongs)]
         return None, []
 
-    def _moved_stores(self) -> tuple[dict[tuple[Thread, CellStore], int], bool]:
-        """Return the stores to other cells than in the right kernel, with the cells that it stores
-        in their place, and whether all threads store as often as there; none where a thread that
-        stores there stores more often, or less often, here.
+    @cached_property
+    def _shared_in_right(self) -> dict[str, str]:
+        """The arrays of shared memory, each with the name of its like in the right kernel: one of
+        that name and as many indices, or the only one of its shape.
         """
         right = self.judge.right
-        if not self._owners or right is None or self.followed.needs_formulas(self.out):
-            return {}, False
-        own = self.followed.stores_by_lane(self.out)
-        others = right.stores_by_lane(self._name_in_right)
+        if right is None or not self._has_same_threads:
+            return {}
+        own, others = (
+            {one.name: one.extents for one in tape.arrays if one.space == "shared"}
+            for tape in (self.tape, right.tape)
+        )
+        named = [one for one in own if len(own[one]) == len(others.get(one, ()))]
+        found = {one: one for one in named}
+        for one in own.keys() - found.keys():
+            like = [other for other in others if other not in found.values()
+                    and others[other] == own[one]]  # fmt: skip
+            if len(like) == 1 and list(own.values()).count(own[one]) == 1:
+                found[one] = like[0]
+        return found
+
+    def _moved(self, array: str, name_in_right: str) -> list[_Moved]:
+        """Return the stores to other cells of an array than in the right kernel, with the cells
+        that it stores in their place; none where a thread that stores there stores more often, or
+        less often, here.
+        """
+        right = self.judge.right
+        if not self._owners or right is None or self.followed.needs_formulas(array):
+            return []
+        own = self.followed.stores_by_lane(array)
+        others = right.stores_by_lane(name_in_right)
         both = own.keys() & others.keys()
         if any(len(own[lane]) != len(others[lane]) for lane in both):
-            return {}, False
-        moved = {
-            (self._named(lane), one): meant.cell
-            for lane in both
-            for one, meant in zip(own[lane], others[lane], strict=True)
-            if one.cell != meant.cell
-        }
-        return moved, own.keys() == others.keys()
+            return []
+        place, other = (
+            tape.arrays.by_name[name]
+            for tape, name in ((self.tape, array), (right.tape, name_in_right))
+        )
+        found = []
+        for lane in sorted(both):
+            for one, meant in zip(own[lane], others[lane], strict=True):
+                cell = meant.cell
+                if place.extents[1:] != other.extents[1:] and place.space == "shared":
+                    try:
+                        cell = place.flat(other.index(cell))  # of rows that are padded
+                    except ValueError:
+                        return []
+                if cell != one.cell:
+                    found.append(_Moved(array, self._named(lane), one, cell))
+        return found
 
-    def _store_at(self, thread: Thread, store: CellStore) -> Access | None:
-        """Return the first access of a thread that belongs to a store, with the line of its step:
-        its own may be one of a header.
+    def _told_of(self, moved: Sequence[_Moved]) -> tuple[int, _Moved] | None:
+        """Return a wrong cell and the first of some stores that go elsewhere which is meant for it,
+        or for what its thread reads; None where none of them has to do with a wrong cell.
         """
-        every = ((step, one) for step in self.steps(thread) for one in step.accesses)
-        found = (replace(one, line=step.line) for step, one in every if one.at == store.at)
-        return next((one for one in found if one.is_store and one.array == self.out), None)
+        wrong = self.wrong[self.out].reshape(-1)
+        if moved[0].array == self.out:
+            own = [one for one in moved if wrong[one.meant]]
+            first = min(own, key=lambda one: (one.meant, one.thread), default=None)
+            return (first.meant, first) if first is not None else None
+        for cell in self._targets():
+            if (writer := self._last_writer(cell)) is None:
+                continue
+            places = self.tape.arrays.by_name
+            read = {one.address for one in self._loads_before(*writer) if one.space == "shared"}
+            for one in sorted(moved, key=lambda one: one.store.at):
+                place = places[one.array]
+                is_read = place.start + one.meant * place.element_bytes in read
+                if is_read and one.thread[0] == writer[0][0]:
+                    return cell, one
+        return None
+
+    def _store_at(self, moved: _Moved) -> Access | None:
+        """Return the first access of a store, with the line of its step: its own may be one of a
+        header.
+        """
+        every = ((step, one) for step in self.steps(moved.thread) for one in step.accesses)
+        found = (replace(one, line=step.line) for step, one in every if one.at == moved.store.at)
+        return next((one for one in found if one.is_store and one.array == moved.array), None)
 
     def _of_variable_of_all(
-        self,
-        name: str,
-        moved: Mapping[tuple[Thread, CellStore], int],
-        told: Thread,
-        first: CellStore,
+        self, name: str, moved: Sequence[_Moved], told: _Moved
     ) -> Cause | None:
         """Give a variable, in all threads, the value by which they store to the cells that are
         meant: is all right then? Where it is off by the same number in all of a block, the block's
@@ -1412,10 +1480,11 @@ class _Teller:
         changes: dict[tuple[int, Thread, int], Replace] = {}
         shifts: dict[Extents, set[tuple[int, int, int]]] = {}  # by block: pc, element, difference
         cause: Cause | None = None
-        for (thread, store), meant in moved.items():
-            access = self._store_at(thread, store)
-            definition = self._definition(thread, store.at, name)
-            other = self._value_for(access, name, meant) if access is not None else None
+        for one in moved:
+            thread, at = one.thread, one.store.at
+            access = self._store_at(one)
+            definition = self._definition(thread, at, name)
+            other = self._value_for(access, name, one.meant) if access is not None else None
             if access is None or definition is None or other is None:
                 return None
             entry, element = definition
@@ -1428,8 +1497,8 @@ class _Teller:
             if changes.setdefault((row.pc, thread, nth), change).value != other:
                 return None
             shifts.setdefault(thread[0], set()).add((row.pc, element, other - int(value)))
-            if (thread, store) == (told, first):
-                origins = self._origins(thread, store.at, [name])
+            if one == told:
+                origins = self._origins(thread, at, [name])
                 cause = Cause(
                     "variable", origins[0].line if origins else access.line, thread,
                     origins=origins, name=name, value=value, belongs_value=other,
@@ -1442,7 +1511,7 @@ class _Teller:
                     if thread not in self._cells_of:
                         place = At(pc, *thread, nth)
                         changes[pc, thread, nth] = Replace(place, value + difference, element)
-        return cause if self.is_right(self.again(list(changes.values()))) else None
+        return cause if self._is_all_right(self.again(list(changes.values()))) else None
 
     def _results_at(
         self, block: Extents, pc: int, element: int
@@ -1517,11 +1586,7 @@ class _Teller:
         own = self._cells_of.get(thread, ())
         found = [(one, cell) for one in stores[-3:] if one.index not in own]
         if right is not None:
-            lane = tuple(
-                self.tape._number(given, extents, "place")
-                for given, extents in zip(thread, (self.tape.grid, self.tape.block), strict=True)
-            )
-            meant = right.cells_of(lane, self._name_in_right)  # type: ignore[arg-type]
+            meant = right.cells_of(self._lane(thread), self._name_in_right)
             if len(meant) == len(stores) and meant.count(cell) == 1:
                 found.insert(0, (stores[meant.index(cell)], cell))
             else:
@@ -1531,8 +1596,7 @@ class _Teller:
 
     def _of_both(self, change: Change, cell: int) -> list[Cause]:
         """Return the causes that a cell has besides a change that does not mend it alone."""
-        self._count()
-        inner = _Teller(self.experiment, self.judge, (*self.base, change), self.until)
+        inner = Search(self.experiment, self.judge, (*self.base, change))
         if not inner.tape.completed or not inner.wrong[self.out].reshape(-1)[cell]:
             return []
         if not (writers := inner.writers(cell)):
@@ -1541,28 +1605,9 @@ class _Teller:
         inner.wrong = self.wrong  # nothing that was right may be wrong after both
         return inner._of_indices(thread, at, cell)
 
-    def _of_stray(self, cell: int) -> list[Cause]:
-        """Find a store by a thread to a cell that is not its own: with another value of a variable
-        it goes to its own, and the cell is right.
-        """
-        owner = self.owner(cell)
-        if owner is None:
-            return []
-        for writer in self.writers(cell)[::-1]:
-            thread = self._named(writer.lane)
-            access = next((one for one in self._stores(thread) if one.at == writer.at), None)
-            if thread == owner or access is None or not isinstance(access.index, int):
-                continue
-            place = self.place(access)
-            for own in self._cells_of.get(thread, ()):
-                for name, other in self._needs(access, own).items():
-                    cause = self._of_variable(thread, access.at, name, [other], cell)
-                    if cause is not None:
-                        return [replace(cause, place=place, belongs=self._cell_text(own))]
-        return []
-
-    def _cell_text(self, cell: int) -> str:
-        return _element(self.out, cell)
+    def _cell_text(self, cell: int, array: str = "") -> str:
+        place = self.tape.arrays.by_name[array or self.out]
+        return _element(place.name, place.index(cell) if place.space == "shared" else cell)
 
     def _of_variable(
         self, thread: Thread, at: int, name: str, others: Iterable[int], cell: int,
@@ -1603,7 +1648,7 @@ class _Teller:
         times = (nth, None) if is_always else (nth,)
         origins = self._origins(thread, at, [name])
         for other, when in itertools.product(dict.fromkeys(others), times):
-            if value is None or int(value) == other:
+            if value is None or int(value) == other or not self._can_be(thread, name, other):
                 continue
             change = Replace(At(pc, *thread, when), other, element)
             tape = self.again([change])
@@ -1631,6 +1676,16 @@ class _Teller:
                 yield from self._variables(
                     thread, begun, inner, [need], cell, is_always, depth + 1
                 )
+
+    def _can_be(self, thread: Thread, name: str, other: int) -> bool:
+        """Return whether a variable can have a value: a number below 0 only if it has one in the
+        right kernel, or in this one.
+        """
+        if other >= 0 or any(one < 0 for one in self._values_in_right(thread, name)):
+            return True
+        steps = self.steps(thread)[:MOST_LOOKED_AT]
+        found = (self.values(thread, one.at[1], [name]).get(name) for one in steps)
+        return any(one is not None and one < 0 for one in found)
 
     def _definition(self, thread: Thread, at: int, name: str) -> tuple[int, int] | None:
         """Return the entry of the thread's log that gave a variable its value, and which of its
@@ -1780,20 +1835,42 @@ class _Teller:
             later = []
             for _, loads in nearest:
                 some = self._instead(loads, pairs, cell)
-                if any(a.space == "shared" and not self._stands_in_shared(a, n) for a, n in some):
-                    continue
                 changes = [
                     Replace.of(one, value)
                     for one, need in some
                     if (value := self._value(one, need)) is not None
                 ]
-                if changes and self.mends(self.again(changes), cell):
+                if not changes or not self.mends(self.again(changes), cell):
+                    continue
+                if all(self._is_as_in_right(access) for access, _ in some):
+                    continue  # it has a right value, and goes to a wrong place
+                if all(a.space != "shared" or self._stands_in_shared(a, n) for a, n in some):
                     # Where the right kernel reads the same, what lies there is rather at fault.
                     if all(self._right_loads(cell, n).has(a) for a, n in some):
                         later.append(some)
                     else:
                         yield some
             yield from later
+
+    def _is_as_in_right(self, access: Access) -> bool:
+        """Return whether the same thread of the right kernel reads the same cells of an array in
+        the same order.
+        """
+        right, names = self.judge.right, self.judge.names
+        if right is None or not self._has_same_threads:
+            return False
+        thread = access.block, access.thread
+        shared = {name: own for own, name in self._shared_in_right.items()}
+        own, others = (
+            [
+                one.index
+                for step in teller.steps(thread)
+                for one in step.accesses
+                if not one.is_store and names.get(one.array, one.array) == access.array
+            ]
+            for teller, names in ((self, {}), (self._with(right.tape), {**names, **shared}))
+        )
+        return own == others
 
     def _instead(
         self, loads: Iterable[Access], pairs: Sequence[_Pair], cell: int
@@ -1808,7 +1885,7 @@ class _Teller:
                 alone[self._load(one)] = self._alone(one, form.is_float)
                 was[alone[self._load(one)].atom] = form.atom
         try:
-            formula = self.followed.formula_with(self.out, cell, alone, self.until)
+            formula = self.followed.formula_with(self.out, cell, alone, self.work)
         except NotRecorded:
             return []
         if not isinstance(formula, Formula):
@@ -1886,6 +1963,9 @@ class _Teller:
             by = self._last_store(address, at, "shared", number)
             if by is not None and self.tape.recording.event(at).block == number:
                 yield by
+
+    def _lane(self, thread: Thread) -> tuple[int, int]:
+        return self.tape._number(thread[0], self.tape.grid, "block"), self._linear(thread[1])
 
     def _linear(self, thread: tuple[int, int, int]) -> int:
         return self.tape._number(thread, self.tape.block, "thread")
@@ -1969,10 +2049,11 @@ class _Teller:
         """Find a line that puts a value in place of what a variable holds: if it is the sum of both
         each time, the formula is right.
         """
-        goal = self.goal(cell)
+        goal, formula = self.goal(cell), self.formula(cell)
         missing, surplus = self._differences(cell)
-        if not missing or surplus:
+        if not missing or surplus or goal is None or formula is None:
             return []
+        lacks = _atoms(goal.plus(formula, -1))
         try:
             for found in (
                 self._replaced_elements(thread, at),
@@ -1985,7 +2066,9 @@ class _Teller:
                         lost[line, name] = old.plus(lost.get((line, name), Formula({})))
                         kept.setdefault((line, name), {})[load] = new.plus(lost[line, name])
                 for (line, name), instead in kept.items():
-                    if self.followed.formula_with(self.out, cell, instead, self.until) == goal:
+                    if not lacks <= _atoms(lost[line, name]):
+                        continue
+                    if self.followed.formula_with(self.out, cell, instead, self.work) == goal:
                         return [Cause("lost", line, thread, name=name)]
         except NotRecorded:
             return []
@@ -1997,9 +2080,8 @@ class _Teller:
         """Yield the line that gives a variable another value, its name, the result that is this
         value, and the formulas before and after. Raises NotRecorded.
         """
-        log, linear = self.tape.log(*thread), self._linear(thread[1])
-        lane = self.tape._number(thread[0], self.tape.grid, "block"), linear
-        given = self.followed.given_by(lane, self.out, cell, self.until)
+        log, lane = self.tape.log(*thread), self._lane(thread)
+        given = self.followed.given_by(lane, self.out, cell, self.work)
         steps = [one for one in self.steps(thread)[:MOST_LOOKED_AT] if one.at[0] <= at]
         for step, following in itertools.pairwise(steps):
             entry = self._entry(thread, step.at[0])
@@ -2017,7 +2099,7 @@ class _Teller:
                 if isinstance(old, Formula):
                     number, element = keys[1]
                     new = new if isinstance(new, Formula) else Formula({})  # a constant
-                    yield step.line, variable.name, (number, linear, element), old, new
+                    yield step.line, variable.name, (number, lane[1], element), old, new
 
     def _replaced_elements(
         self, thread: Thread, at: int
@@ -2048,6 +2130,8 @@ class _Teller:
             return self._of_unset_fragment(formula) if formula is not None else []
         if access.array != self.out and (causes := self._of_indices(thread, at, cell)):
             return causes
+        if any((one.kind, one.array) == ("race", access.array) for one in self.findings):
+            return []  # a thread stores it, in no order with this
         who, place = (access.block, access.thread), self.place(access)
         if access.array == self.out:
             return [Cause("kept", access.line, who, place=place, is_tried=False)]
@@ -2131,11 +2215,7 @@ class _Teller:
                 for one in reversed(step.decisions):
                     if one.at > access.at or not self._leads_to_store(one.line, access.array):
                         continue
-                    self._count()
-                    tape = self.experiment.record(
-                        (*self.base, Turn.of(step, one)), blocks=thread[:1], is_checked=False
-                    )
-                    if self._reaches(tape, thread, access):
+                    if self._stores_with(Turn.of(step, one), thread, access):
                         return thread, self.choice(step, one)
         return None
 
@@ -2143,21 +2223,23 @@ class _Teller:
         """Return whether an array is accessed in a line, or right after it."""
         return any(self.source.indices(k, array) for k in (line, line + 1))
 
-    def _reaches(self, tape: Tape, thread: Thread, access: Access) -> bool:
-        """Return whether a thread stores to the cell of an access, or ends at a fault in a line
-        that would.
+    def _stores_with(self, turn: Turn, thread: Thread, access: Access) -> bool:
+        """Return whether a thread stores to the cell of an access with a change. What it then loads
+        outside of an input is a first element.
         """
-        steps = tape.thread(*thread)
-        if any(
-            a.is_store and not a.is_atomic and (a.array, a.index) == (access.array, access.index)
-            for step in steps
-            for a in step.accesses
-        ):
-            return True
-        if tape.completed or not steps or thread[1] != access.thread:
-            return False
-        assigned = rf"(?<![\w.]){re.escape(access.array)}\s*\[[^=]*\]\s*=(?!=)"
-        return re.search(assigned, self.source.statement(steps[-1].line)) is not None
+        changes: list[Change] = [*self.base, turn]
+        tape = self.experiment.record(changes, blocks=thread[:1], is_checked=False)
+        if not tape.completed and (one := self._outside(tape, thread)) is not None:
+            if one.is_store or one.array not in self.tape.inputs:
+                return False
+            changes.append(Redirect.of(one, one.array, 0))
+            tape = self.experiment.record(changes, blocks=thread[:1], is_checked=False)
+        cell = access.array, access.index
+        return any(
+            one.is_store and not one.is_atomic and (one.array, one.index) == cell
+            for step in tape.thread(*thread)
+            for one in step.accesses
+        )
 
     def _of_whole(self, thread: Thread, formula: Formula, goal: Formula) -> Cause | None:
         """Find the line in which a float loses its fraction."""
@@ -2198,11 +2280,11 @@ class _Teller:
     # ---- in words of the source
 
     def steps(self, thread: Thread) -> list[Step]:
-        """Return what a thread did. Raises _Enough where the story has used its time: to read the
-        steps of many threads takes longer than to run the launch again.
+        """Return what a thread did. Raises Spent where no work is left, nor of that with which what
+        is known is put in words.
         """
-        if time.process_time() > self.until + MOST_LATE:
-            raise _Enough
+        if not self.tape.has_read(*thread):
+            self.work.spend(self.tape.count_of(*thread), reserve=MOST_LATE)
         return self.tape.thread(*thread)
 
     def _entry(self, thread: Thread, at: int) -> int:
@@ -2424,6 +2506,10 @@ def _pairs(formula: Formula, goal: Formula) -> list[list[_Pair]]:
             if other not in pairs and all(pair.surplus != one for pair in pairs.values()):
                 pairs[other] = _Pair(one, extra[one], have[0], need[0])
     return sorted((list(pairs.values()) for pairs in found.values()), key=len, reverse=True)
+
+
+def _atoms(formula: Formula) -> set[Atom]:
+    return {atom for monomial in formula.terms for atom in monomial}
 
 
 def _rests(monomial: Monomial) -> Iterator[Monomial]:

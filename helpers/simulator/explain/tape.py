@@ -30,12 +30,15 @@ _WIDEST = 64  # bytes of an access
 
 
 class Visit(NamedTuple):
-    """A thread at a decision: its nth time there, from 0, and whether the condition was true."""
+    """A thread at a decision: its nth time there, from 0, whether the condition was true, and the
+    place in the order of the launch.
+    """
 
     block: Extents
     thread: Extents
     nth: int
     is_true: bool
+    at: int
 
 
 class Tape:
@@ -148,6 +151,20 @@ class Tape:
         """
         return self.log(block, thread).steps
 
+    def has_read(self, block: Extents, thread: Extents) -> bool:
+        """Return whether the steps of a thread are known."""
+        places = ((block, self.grid, "block"), (thread, self.block, "thread"))
+        return tuple(self._number(*one) for one in places) in self._logs
+
+    def count_of(self, block: Extents, thread: Extents) -> int:
+        """Return how many instructions a thread has run."""
+        number, own = (self._number(block, self.grid, "block"),
+                       self._number(thread, self.block, "thread"))  # fmt: skip
+        columns, (warp, lane) = self.recording.columns, divmod(own, 32)
+        is_own = (columns.block == number) & (columns.warp == warp)
+        count = int((columns.lanes[is_own] >> np.uint64(lane) & np.uint64(1)).sum())
+        return min(count, self.most_of_warp) if self.most_of_warp else count
+
     def log(self, block: Extents, thread: Extents) -> ThreadLog:
         """Return all that is known of a thread; the exceptions are those of `thread`."""
         b = self._number(block, self.grid, "block")
@@ -224,20 +241,28 @@ class Tape:
                         found.append(Turn.of(step, one))
         return found
 
-    def visits(self, pc: int) -> Iterator[Visit]:
-        """Yield each time that a recorded thread came to a decision, in the order of the launch."""
+    def visits(self, pc: int, of: tuple[Extents, Extents] | None = None) -> Iterator[Visit]:
+        """Yield each time that a recorded thread came to a decision, in the order of the launch.
+        of: block and thread, for one thread alone.
+        """
         times: Counter[tuple[int, int]] = Counter()
-        for number in np.flatnonzero(self.recording.columns.pc == pc).tolist():
+        columns = self.recording.columns
+        is_it, own = columns.pc == pc, None
+        if of is not None:
+            own = self._number(of[1], self.block, "thread")
+            number = self._number(of[0], self.grid, "block")
+            is_it &= (columns.block == number) & (columns.warp == own // 32)
+        for number in np.flatnonzero(is_it).tolist():
             event = self.recording.event(number)
             if event.decided is None:
                 continue
             block = self.extents_of(event.block)
-            for lane in event.lanes:
-                thread = event.warp * 32 + lane
-                nth = times[event.block, thread]
-                times[event.block, thread] += 1
-                is_true = not event.decided >> lane & 1
-                yield Visit(block, self.thread_of(thread), nth, is_true)
+            for thread in (event.warp * 32 + lane for lane in event.lanes):
+                if own in (None, thread):
+                    nth = times[event.block, thread]
+                    times[event.block, thread] += 1
+                    is_true = not event.decided >> thread % 32 & 1
+                    yield Visit(block, self.thread_of(thread), nth, is_true, number)
 
     # ---- where values come from
 
@@ -245,8 +270,9 @@ class Tape:
     def provenance(self):
         """The formulas of all values."""
         from .provenance import Provenance
+        from .work import Work
 
-        return Provenance(self)
+        return Provenance(self, Work())
 
     def cell(self, array: str, index: Index, member: str = "") -> CellOrigin:
         """Return where the value of a cell comes from, after the launch; of shared memory, after
