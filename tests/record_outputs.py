@@ -653,7 +653,8 @@ OF_RECORDS: tuple[Output, ...] = (
        call=lambda record: bench.roofline(
            times_of(record, layers()["layer 1"], "conv2d_basic", "conv2d_register_tiled")
        )),
-    of(bench.bars, "112_room", label="112_room", call=lambda record: bench.bars(room(record))),
+    of(bench.bars, "112_deeper_room", label="112_deeper_room",
+       call=lambda record: bench.bars(room(record))),
     of(register_tiles.issue_table, "112_counters", "112_deeper", whole=("instructions",)),
     of(register_tiles.rates_table, "rates_h200", call=lambda _: register_tiles.rates_table()),
     of(register_tiles.warps_figure, "203_sweep_layer_2",
@@ -674,7 +675,7 @@ OF_RECORDS: tuple[Output, ...] = (
        call=lambda record: bench.ladder(
            some_rungs(record, bench.gemm()), yardstick="cuBLAS",
        )),
-    of(gemm_ladder.sizes_figure, "201_gemm", call=lambda record: gemm_ladder.sizes_figure(
+    of(gemm_ladder.sizes_figure, "201_deeper", call=lambda record: gemm_ladder.sizes_figure(
         {side: some_rungs(record, bench.gemm(side, side, side)) for side in (1024, 4096)}
     )),
     of(gemm_ladder.peak_table, "201_gemm", call=lambda record: gemm_ladder.peak_table(
