@@ -671,14 +671,14 @@ OF_RECORDS: tuple[Output, ...] = (
     of(im2col_times.launches_figure, "200_deeper"),
     of(im2col_times.steps_figure, "200_deeper"),
     layer_bars("200_im2col_gemm", "conv2d_basic", "im2col_gemm"),
-    of(bench.ladder, "201_gemm", label="201_gemm",
+    of(bench.ladder, "201_deeper", label="201_deeper",
        call=lambda record: bench.ladder(
            some_rungs(record, bench.gemm()), yardstick="cuBLAS",
        )),
     of(gemm_ladder.sizes_figure, "201_deeper", call=lambda record: gemm_ladder.sizes_figure(
         {side: some_rungs(record, bench.gemm(side, side, side)) for side in (1024, 4096)}
     )),
-    of(gemm_ladder.peak_table, "201_gemm", call=lambda record: gemm_ladder.peak_table(
+    of(gemm_ladder.peak_table, "201_deeper", call=lambda record: gemm_ladder.peak_table(
         bench.gemm(), counts_of_ladder(), some_rungs(record, bench.gemm())
     ), fixed=("shared loads per multiply-add", "these allow")),
     layer_bars("202_fusion", "im2col_gemm", "conv2d_implicit_gemm"),
