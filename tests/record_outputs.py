@@ -929,6 +929,7 @@ _A_CELL = "a notebook's own cell makes a table of it"
 # Records that no figure and no table of the labs is made from, with the reason.
 WITHOUT_OUTPUT: Mapping[str, str] = {
     "104_deeper": _A_CELL,
+    "112_deeper_maps": _A_CELL,
     "112_issued": "numbers in the text of lab 112, deeper, held by their marks",
     "401_deeper": _A_CELL,
     "402_sizes": _A_CELL,
