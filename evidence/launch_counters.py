@@ -191,7 +191,7 @@ def _tiles(images: int) -> Iterator[Case]:
 
 
 def _known(images: int) -> Iterator[Case]:
-    """Yield the launches of lab 307, deeper: layers of ResNet-50 by our products of warpgroups, and
+    """Yield the launches of lab 503, deeper: layers of ResNet-50 by our products of warpgroups, and
     by cuDNN's. images: of a layer at most.
     """
     for name in ("ResNet-50, 56 x 56", "ResNet-50, 56 to 28", "ResNet-50, 14 x 14"):
@@ -237,7 +237,7 @@ RECORDS: Mapping[str, tuple[Callable[[int], Iterator[Case]], int, str]] = {
     "112_issued": (_registers, MANY, "112_conv2d_register_tiling"),
     "300_counters": (_halves, MANY, "300_half_precision"),
     "305_counters": (_fastest, MANY, "305_fastest_layer"),
-    "307_counters": (_known, FEW, "307_deeper"),
+    "503_counters": (_known, FEW, "503_deeper"),
     "401_counters": (_channels, MANY, "401_conv2d_channel_reduction"),
     "402_counters": (_tiles, MANY, "402_fft_overlap_add"),
 }

@@ -653,7 +653,8 @@ OF_RECORDS: tuple[Output, ...] = (
        call=lambda record: bench.roofline(
            times_of(record, layers()["layer 1"], "conv2d_basic", "conv2d_register_tiled")
        )),
-    of(bench.bars, "112_room", label="112_room", call=lambda record: bench.bars(room(record))),
+    of(bench.bars, "112_deeper_room", label="112_deeper_room",
+       call=lambda record: bench.bars(room(record))),
     of(register_tiles.issue_table, "112_counters", "112_deeper", whole=("instructions",)),
     of(register_tiles.rates_table, "rates_h200", call=lambda _: register_tiles.rates_table()),
     of(register_tiles.warps_figure, "203_sweep_layer_2",
@@ -670,14 +671,14 @@ OF_RECORDS: tuple[Output, ...] = (
     of(im2col_times.launches_figure, "200_deeper"),
     of(im2col_times.steps_figure, "200_deeper"),
     layer_bars("200_im2col_gemm", "conv2d_basic", "im2col_gemm"),
-    of(bench.ladder, "201_gemm", label="201_gemm",
+    of(bench.ladder, "201_deeper", label="201_deeper",
        call=lambda record: bench.ladder(
            some_rungs(record, bench.gemm()), yardstick="cuBLAS",
        )),
-    of(gemm_ladder.sizes_figure, "201_gemm", call=lambda record: gemm_ladder.sizes_figure(
+    of(gemm_ladder.sizes_figure, "201_deeper", call=lambda record: gemm_ladder.sizes_figure(
         {side: some_rungs(record, bench.gemm(side, side, side)) for side in (1024, 4096)}
     )),
-    of(gemm_ladder.peak_table, "201_gemm", call=lambda record: gemm_ladder.peak_table(
+    of(gemm_ladder.peak_table, "201_deeper", call=lambda record: gemm_ladder.peak_table(
         bench.gemm(), counts_of_ladder(), some_rungs(record, bench.gemm())
     ), fixed=("shared loads per multiply-add", "these allow")),
     layer_bars("202_fusion", "im2col_gemm", "conv2d_implicit_gemm"),
@@ -928,12 +929,13 @@ _A_CELL = "a notebook's own cell makes a table of it"
 # Records that no figure and no table of the labs is made from, with the reason.
 WITHOUT_OUTPUT: Mapping[str, str] = {
     "104_deeper": _A_CELL,
+    "112_deeper_maps": _A_CELL,
     "112_issued": "numbers in the text of lab 112, deeper, held by their marks",
     "401_deeper": _A_CELL,
     "402_sizes": _A_CELL,
     "benchmark_conv1d": _A_TOOL,
     "benchmark_conv2d": _A_TOOL,
-    "307_counters": _A_CELL,
+    "503_counters": _A_CELL,
     "benchmark_known_layers": _A_CELL,
     "bounds": "bounds beside times, see tests/helpers/test_bound_ratios.py",
     "counters_strangers": "counters beside the simulator's, see tests/simulator",
