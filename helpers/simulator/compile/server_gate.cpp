@@ -1,13 +1,13 @@
 // Loaded into a program of NVIDIA's before its own libraries (LD_PRELOAD): it makes a server of it.
 //
-// The program runs up to where it opens the file HALO_GATE. There this library takes requests from
+// The program runs up to where it opens the file SERVER_GATE. There this library takes requests from
 // standard input instead, and each goes on in a child of its own: the request is what the child
-// reads in the file HALO_SOURCE of the working folder, whether the program has opened that file
+// reads in the file SERVER_SOURCE of the working folder, whether the program has opened that file
 // before or opens it now, and what the program says goes to a file. So the work before the gate is
 // done once, and each request meets a process in the same state.
 //
 // Messages are lists of texts, as in nvrtc_worker.py. A request is one text. Its answer has the
-// program's exit status (below 0: the signal that ended it), the bytes of the file HALO_RESULT
+// program's exit status (below 0: the signal that ended it), the bytes of the file SERVER_RESULT
 // there, and the program's messages.
 
 #include <csignal>
@@ -24,8 +24,8 @@
 
 namespace {
 
-const char *gate_path = getenv("HALO_GATE"), *source_path = getenv("HALO_SOURCE"),
-           *result_path = getenv("HALO_RESULT");
+const char *gate_path = getenv("SERVER_GATE"), *source_path = getenv("SERVER_SOURCE"),
+           *result_path = getenv("SERVER_RESULT");
 FILE* source;  // if the program has opened it before the gate: an empty file
 bool is_child;
 

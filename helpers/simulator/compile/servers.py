@@ -106,9 +106,9 @@ class _Server(Process):
         own = {
             "LD_PRELOAD": str(_gate()),
             "TMPDIR": str(folder),
-            "HALO_GATE": call.gate,
-            "HALO_SOURCE": call.source,
-            "HALO_RESULT": call.result,
+            "SERVER_GATE": call.gate,
+            "SERVER_SOURCE": call.source,
+            "SERVER_RESULT": call.result,
         }
         super().__init__(call, command, toolkit.environment() | own, folder)
 
