@@ -332,6 +332,11 @@ def rungs(record: Record) -> dict[str, Times]:
     }
 
 
+def few_images(record: Record) -> dict[str, Times]:
+    layer = bench.layer("layer 2", images=100)
+    return {"100 images": Times.read(record, layer, layer_ladder.rungs(layer))}
+
+
 @functools.cache
 def counts_of_rungs() -> Mapping[str, bench.Counts]:
     def units(layer: Any) -> list[Any]:
@@ -754,6 +759,8 @@ OF_RECORDS: tuple[Output, ...] = (
     of(layer_ladder.figure, "500_ladder", call=lambda record: layer_ladder.figure(rungs(record))),
     of(layer_ladder.best_table, "500_ladder",
        call=lambda record: layer_ladder.best_table(rungs(record))),
+    of(layer_ladder.best_table, "500_deeper", label="500_deeper",
+       call=lambda record: layer_ladder.best_table(few_images(record))),
     of(layer_ladder.share_table, "500_ladder",
        call=lambda record: layer_ladder.share_table(rungs(record)),
        fixed=("products by", "floor, ms")),
@@ -849,6 +856,7 @@ DRAWINGS: tuple[Output, ...] = (
     of(waiting.thread_figure),
     of(warpgroup_layer.descriptor_figure),
     of(warpgroup_layer.swizzle_figure),
+    of(warpgroup_layer.granules_figure),
     of(warpgroup_layer.roles_figure),
     drawn(plotting.access_map, lambda: profiled(0), lambda *_: profiled(2),
           lambda ax, seen: plotting.access_map(ax, seen, array="x")),
@@ -928,14 +936,16 @@ _A_CELL = "a notebook's own cell makes a table of it"
 
 # Records that no figure and no table of the labs is made from, with the reason.
 WITHOUT_OUTPUT: Mapping[str, str] = {
+    "102_constant": _A_CELL,
+    "102_unrolled": _A_CELL,
     "104_deeper": _A_CELL,
     "112_deeper_maps": _A_CELL,
     "112_issued": "numbers in the text of lab 112, deeper, held by their marks",
     "401_deeper": _A_CELL,
     "402_sizes": _A_CELL,
+    "503_counters": _A_CELL,
     "benchmark_conv1d": _A_TOOL,
     "benchmark_conv2d": _A_TOOL,
-    "503_counters": _A_CELL,
     "benchmark_known_layers": _A_CELL,
     "bounds": "bounds beside times, see tests/helpers/test_bound_ratios.py",
     "counters_strangers": "counters beside the simulator's, see tests/simulator",
