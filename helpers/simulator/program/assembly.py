@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from ..compile import compiler_cache, named_later, servers, toolkit
 from ..compile.compiler import Compiled, parsed
@@ -40,8 +40,9 @@ _BY_ASSEMBLER = (
     "this architecture."
 )
 
-# The cubin is an ELF file of 64 bits: the head of a section, a symbol, and their kinds.
-_HEAD, _SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
+# The cubin is an ELF file of 64 bits. Of a section's head: name, kind, offset, size, link; of a
+# symbol: name, kind, section, value; and their kinds.
+_HEAD, _SYMBOL = struct.Struct("<II16xQQI20x"), struct.Struct("<IBxHQ8x")
 _SYMBOLS, _NO_CONTENTS, _FUNCTION = 2, 8, 2
 # Attributes in the .nv.info sections of a cubin; `cuobjdump -elf` shows them.
 _REGISTERS, _FRAME, _STACK, _THREADS = 0x2F, 0x11, 0x12, 0x05
@@ -354,32 +355,21 @@ def _assemble(ptx: str, architecture: str, registers: int, contract: bool) -> tu
 # ---- the cubin, an ELF file ----
 
 
-class _Section(NamedTuple):
-    """The head of a section. name: its position among the names."""
-
-    name: int
-    kind: int
-    flags: int
-    address: int
-    offset: int
-    size: int
-    link: int
-    info: int
-    alignment: int
-    entry_size: int
-
-    def data(self, elf: bytes) -> bytes:
-        """Return its contents; of one without contents, zeros."""
-        is_empty = self.kind == _NO_CONTENTS
-        return bytes(self.size) if is_empty else elf[self.offset : self.offset + self.size]
-
-
-def _heads(elf: bytes) -> tuple[list[_Section], bytes]:
-    """Return the heads of the sections, and the names of all."""
+def _table(elf: bytes) -> list[tuple[str, int, bytes, int]]:
+    """Return the name, the kind, the contents and the number of the linked section of each section.
+    Of one without contents they are zeros.
+    """
     (start,) = struct.unpack_from("<Q", elf, 40)
     size, count, names = struct.unpack_from("<HHH", elf, 58)
-    heads = [_Section(*_HEAD.unpack_from(elf, start + k * size)) for k in range(count)]
-    return heads, heads[names].data(elf)
+    heads = [_HEAD.unpack_from(elf, start + k * size) for k in range(count)]
+    contents = [
+        bytes(size) if kind == _NO_CONTENTS else elf[at : at + size]
+        for _, kind, at, size, _ in heads
+    ]
+    return [
+        (_text(contents[names], name), kind, content, link)
+        for (name, kind, _, _, link), content in zip(heads, contents, strict=True)
+    ]
 
 
 def _text(names: bytes, start: int) -> str:
@@ -388,17 +378,7 @@ def _text(names: bytes, start: int) -> str:
 
 def _sections(elf: bytes) -> dict[str, bytes]:
     """Return the contents of each section by its name."""
-    heads, names = _heads(elf)
-    return {_text(names, one.name): one.data(elf) for one in heads}
-
-
-def _symbol_table(elf: bytes) -> Iterator[tuple[str, int, int, int]]:
-    """Yield the name, the kind, the number of the section and the value of each symbol."""
-    heads, _ = _heads(elf)
-    for table in (one for one in heads if one.kind == _SYMBOLS):
-        names = heads[table.link].data(elf)
-        for name, info, _, section, value, _ in _SYMBOL.iter_unpack(table.data(elf)):
-            yield _text(names, name), info & 15, section, value
+    return {name: content for name, _, content, _ in _table(elf)}
 
 
 def _symbols(elf: bytes) -> list[str]:
@@ -406,14 +386,22 @@ def _symbols(elf: bytes) -> list[str]:
     return [name for name, *_ in _symbol_table(elf)]
 
 
+def _symbol_table(elf: bytes) -> Iterator[tuple[str, int, str, int]]:
+    """Yield the name, the kind, the section and the value of each symbol; "" for no section."""
+    sections = _table(elf)
+    for _, _, content, link in (one for one in sections if one[1] == _SYMBOLS):
+        for name, info, section, value in _SYMBOL.iter_unpack(content):
+            where = sections[section][0] if section < len(sections) else ""
+            yield _text(sections[link][2], name), info & 15, where, value
+
+
 def _functions(elf: bytes) -> Iterator[tuple[str, int, str]]:
     """Yield the section of each function, its first byte there, and its symbol. Functions follow
     one another in a section, and the size of a kernel's symbol counts those behind it.
     """
-    heads, names = _heads(elf)
     for name, kind, section, value in _symbol_table(elf):
-        if kind == _FUNCTION and 0 < section < len(heads):
-            yield _text(names, heads[section].name), value, name
+        if kind == _FUNCTION and section:
+            yield section, value, name
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
