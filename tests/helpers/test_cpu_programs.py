@@ -165,10 +165,3 @@ def test_the_reports_speedups_are_over_its_own_plain_program():
 def test_idle_threads_explain_most_of_16_threads_and_little_of_one(network):
     assert cpu_programs.idle_share(network, 16) > 80
     assert cpu_programs.idle_share(network, 1) < 20
-
-
-def test_both_ways_of_averaging_stand_in_the_figure(network):
-    figure = cpu_programs.report_figure(network)
-    (ax,) = figure.axes
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["report", "ours", *(f"ours, {series}" for series in cpu_programs.EVERY)]

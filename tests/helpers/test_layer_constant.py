@@ -47,11 +47,6 @@ def test_with_equally_many_warps_constant_memory_wins_where_it_loses_alone():
     assert ratio[many] < 1 < ratio[few]
     assert warps[BASIC, many] > 1.2 * warps[CONSTANT, many]
     assert warps[BASIC, few] == pytest.approx(warps[CONSTANT, few], rel=0.05)
-    # Two launches of the record have room for as many blocks as the hardware allows: one row.
-    table = layer_constant.held_table(held, counted).splitlines()
-    rooms = [int(line.split()[2]) for line in table[2:]]
-    assert rooms == sorted(set(rooms), reverse=True)
-    assert len(rooms) == len(ratio) - 1 and (rooms[0], rooms[-1]) == (32, 12)
 
 
 @pytest.mark.parametrize(

@@ -501,6 +501,11 @@ DRAW = {
     "full grid": drawn(plotting.grid_picture, (4,), (256,), chosen=(3, 0), elements=1024),
     "idle block": drawn(plotting.grid_picture, (4,), (256,), chosen=(3, 0), elements=768),
 }
+ONE_OF_EACH = (
+    "speedup", "scaling", "shifted reads", "halo of a block", "times", "column in two banks",
+    "ladder with a yardstick", "ladder, logarithmic", "roofline", "timeline", "timeline of steps",
+    "long grid", "resources",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -516,11 +521,15 @@ def test_a_theme_can_leave_the_background_transparent(clear):
 
 
 @pytest.mark.parametrize("name", DRAW)
-def test_a_picture_shows_its_row_on_opaque_white_whatever_the_theme(clear, name):
-    assert DRAW[name](clear) is clear
-    is_recalled = name == "speedup"
-    plotting.caption(clear, dataclasses.replace(THREE, recalled=is_recalled))
-    golden.require("outputs", f"plotting: {name}", golden.of_output(clear.figure))
+def test_a_picture_shows_its_row(ax, name):
+    assert DRAW[name](ax) is ax
+    plotting.caption(ax, dataclasses.replace(THREE, recalled=name == "speedup"))
+    golden.require("outputs", f"plotting: {name}", golden.of_output(ax.figure))
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH)
+def test_background_is_opaque_white_and_nothing_is_cut_off_whatever_the_theme(clear, name):
+    plotting.caption(DRAW[name](clear), THREE)
     assert_white_edges(clear)
 
 

@@ -4,7 +4,23 @@ from tests.exercises.answers import right, wrong
 
 RIGHT = (
     right("cells outside, outputs inside"),
-    right("a window that moves through registers", file="right_window.cu"),
+    right(
+        "a window that moves through registers",
+        (
+            "    for (int o = 0; o < 3; ++o)\n"
+            "        for (int j = 0; j < width; ++j) sum[o] += tile[mine + o + j] * filter[j];\n",
+            "    float first = tile[mine], second = tile[mine + 1];\n"
+            "    for (int j = 0; j < width; ++j) {\n"
+            "        const float third = tile[mine + j + 2];\n"
+            "        sum[0] += first * filter[j];\n"
+            "        sum[1] += second * filter[j];\n"
+            "        sum[2] += third * filter[j];\n"
+            "        first = second;\n"
+            "        second = third;\n"
+            "    }\n",
+        ),
+        file="wrong_each_output.cu",
+    ),
     right("pointers into the tile", file="right_pointer.cu"),
 )
 

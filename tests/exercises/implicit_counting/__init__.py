@@ -12,8 +12,31 @@ RIGHT = (
 WRONG = (
     wrong("the stub", file="stub.cu", status="not_begun"),
     wrong("divisions in the loop", file="wrong_divided.cu", status="budget"),
-    wrong("the divisions in a macro", file="wrong_macro.cu", status="budget"),
-    wrong("divisions of floats", file="wrong_float.cu", status="budget"),
+    wrong(
+        "the divisions in a macro",
+        (
+            "-DTILE=16\n",
+            "-DTILE=16\n"
+            "#define OVER /\n",
+        ),
+        (
+            "/ (K * K), p = i % (K * K) / K, q = i % K;\n",
+            "OVER (K * K), p = (i - c * K * K) OVER K;\n"
+            "        const int q = i - (c * K + p) * K;\n",
+        ),
+        file="wrong_divided.cu",
+        status="budget",
+    ),
+    wrong(
+        "divisions of floats",
+        (
+            "i / (K * K), p = i % (K * K) / K, q = i % K;\n",
+            "(int)((i + 0.5f) / (K * K)), p = (int)((i - c * K * K + 0.5f) / K);\n"
+            "        const int q = i - (c * K + p) * K;\n",
+        ),
+        file="wrong_divided.cu",
+        status="budget",
+    ),
     wrong(
         "cells loaded twice",
         (

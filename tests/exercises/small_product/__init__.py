@@ -5,7 +5,17 @@ from tests.exercises.answers import right, wrong
 RIGHT = (
     right("zeros behind, a pitch of 72"),
     right("a pitch of 88", ("PITCH = 72", "PITCH = 88")),
-    right("cleared first", file="right_cleared.cu"),
+    right(
+        "cleared first",
+        (
+            "PITCH];\n",
+            "PITCH];\n"
+            "    for (int i = threadIdx.x; i < 16 * PITCH; i += 32) left[i] = right[i] = "
+            "__float2half(0.0f);\n"
+            "    __syncwarp();\n",
+        ),
+        file="wrong_unset.cu",
+    ),
 )
 
 

@@ -5,8 +5,31 @@ from tests.exercises.answers import right, wrong
 RIGHT = (
     right("down, halving"),
     right("crosswise", ("__shfl_down_sync", "__shfl_xor_sync")),
-    right("five lines, growing", file="right_growing.cu"),
-    right("the last lane stores", file="right_up.cu"),
+    right(
+        "five lines, growing",
+        (
+            "    atomicAdd(&y[(b * M + m) * outputs + i], sum);             // change this line\n",
+            "    sum += __shfl_xor_sync(0xffffffff, sum, 1);\n"
+            "    sum += __shfl_xor_sync(0xffffffff, sum, 2);\n"
+            "    sum += __shfl_xor_sync(0xffffffff, sum, 4);\n"
+            "    sum += __shfl_xor_sync(0xffffffff, sum, 8);\n"
+            "    sum += __shfl_xor_sync(0xffffffff, sum, 16);\n"
+            "    if (lane == 5) y[(b * M + m) * outputs + i] = sum;\n",
+        ),
+        file="wrong_atomics.cu",
+    ),
+    right(
+        "the last lane stores",
+        (
+            "    atomicAdd(&y[(b * M + m) * outputs + i], sum);             // change this line\n",
+            "    for (int away = 1; away < 32; away *= 2) {\n"
+            "        const float lower = __shfl_up_sync(0xffffffff, sum, away);\n"
+            "        if (lane >= away) sum += lower;\n"
+            "    }\n"
+            "    if (lane == 31) y[(b * M + m) * outputs + i] = sum;\n",
+        ),
+        file="wrong_atomics.cu",
+    ),
 )
 
 
