@@ -2283,8 +2283,7 @@ class Search:
         """Return what a thread did. Raises Spent where no work is left, nor of that with which what
         is known is put in words.
         """
-        if not self.tape.has_read(*thread):
-            self.work.spend(self.tape.count_of(*thread), reserve=MOST_LATE)
+        self.work.spend(0, reserve=MOST_LATE)
         return self.tape.thread(*thread)
 
     def _entry(self, thread: Thread, at: int) -> int:
