@@ -77,6 +77,8 @@ def told_of(cell: KernelCell, tasks: Iterable[Task], limit_s: float) -> Told | N
         if work.left > 0 and (case := _begun(cell, task, tasks, limit_s, work, reasons)):
             cases.append(case)
             waiting.append(case)
+            if not case.search.tape.completed:  # no formulas: trials of smaller cases show more
+                searches += [(other, Search.tried) for other in waiting[:-1]]
             searches.append((case, Search.shown))
         # What formulas show needs few runs: of several cases before any trial of decisions.
         if task is tasks[-1] or work.spent > QUICK_WORK:

@@ -1374,6 +1374,8 @@ class Search:
                 continue
             cell, first = told
             place, belongs = self.place(access), self._cell_text(first.meant, first.array)
+            if not place.text:
+                continue  # the source does not write its index: something else says why
             changes = [
                 Redirect(At(one.store.pc, *one.thread, one.store.nth), one.array, one.meant)
                 for one in moved
