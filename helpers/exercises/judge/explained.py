@@ -25,7 +25,7 @@ from helpers.simulator.explain.translation import NotRecorded
 from helpers.simulator.explain.work import Work
 from helpers.simulator.machine.faults import LaunchRefused
 
-LEAST_WORK = 100_000  # units, of all cases; the larger ones add to it
+LEAST_WORK = 100_000  # units, of all cases; the largest one adds to it
 MOST_MORE_WORK = 400_000
 QUICK_WORK = 40_000  # after that no further case is looked at where a cause is known
 ENDLESS_SECONDS = 0.4  # of a run as it is judged, if its record has not come to an end
@@ -77,6 +77,8 @@ def told_of(cell: KernelCell, tasks: Iterable[Task], limit_s: float) -> Told | N
         if work.left > 0 and (case := _begun(cell, task, tasks, limit_s, work, reasons)):
             cases.append(case)
             waiting.append(case)
+            if not case.search.tape.completed:  # no formulas: trials of smaller cases show more
+                searches += [(other, Search.tried) for other in waiting[:-1]]
             searches.append((case, Search.shown))
         # What formulas show needs few runs: of several cases before any trial of decisions.
         if task is tasks[-1] or work.spent > QUICK_WORK:

@@ -65,6 +65,7 @@ class Experiment:
             changes=tuple(changes), barriers=tuple(barriers), most_turns=MOST_TURNS,
             blocks=blocks, **more,
         )  # fmt: skip
+        tape.work = self.work
         self._words = max(self._words, len(tape.recording.words))
         units = self._words / (_WORDS_RUN if blocks == () else _WORDS_RECORDED)
         if any(one.kind == "runaway" for one in tape.recording.report.findings):

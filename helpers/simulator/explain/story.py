@@ -355,7 +355,7 @@ class Search:
         return Story(
             self.out, wrong, -1 if cell is None else cell, mask.shape, got, value, formula, right,
             missing, surplus, is_unwritten, are_alike, tuple(causes), self.tape.grid,
-            self.tape.block,            self.tape, mask, want,
+            self.tape.block, self.tape, mask, want,
         )  # fmt: skip
 
     @cached_property
@@ -720,7 +720,7 @@ class Search:
         for experiment, judge in self.judge.others() if not self.base else ():
             # Where there is no time for another case, nothing speaks against the decision.
             with contextlib.suppress(NotRecorded, ValueError, Spent):
-                inner = Search(experiment, judge, ())
+                inner = Search(experiment, judge)
                 tape, changes = inner._kept_away(decision, MOST_LINES)
                 if tape is None and len(changes) < MOST_LINES:
                     return True
@@ -1374,6 +1374,8 @@ class Search:
                 continue
             cell, first = told
             place, belongs = self.place(access), self._cell_text(first.meant, first.array)
+            if not place.text:
+                continue  # the source does not write its index: something else says why
             changes = [
                 Redirect(At(one.store.pc, *one.thread, one.store.nth), one.array, one.meant)
                 for one in moved
@@ -1404,7 +1406,7 @@ class Search:
         )
         named = [one for one in own if len(own[one]) == len(others.get(one, ()))]
         found = {one: one for one in named}
-        for one in own.keys() - found.keys():
+        for one in [name for name in own if name not in found]:
             like = [other for other in others if other not in found.values()
                     and others[other] == own[one]]  # fmt: skip
             if len(like) == 1 and list(own.values()).count(own[one]) == 1:
@@ -2135,7 +2137,9 @@ class Search:
         who, place = (access.block, access.thread), self.place(access)
         if access.array == self.out:
             return [Cause("kept", access.line, who, place=place, is_tried=False)]
-        would = self._would_store(access)
+        would = None
+        with contextlib.suppress(Spent):  # what is known is told all the same
+            would = self._would_store(access)
         return [
             Cause(
                 "unset", access.line, who, place=place, choice=would[1] if would else None,
@@ -2283,8 +2287,7 @@ class Search:
         """Return what a thread did. Raises Spent where no work is left, nor of that with which what
         is known is put in words.
         """
-        if not self.tape.has_read(*thread):
-            self.work.spend(self.tape.count_of(*thread), reserve=MOST_LATE)
+        self.work.spend(0, reserve=MOST_LATE)
         return self.tape.thread(*thread)
 
     def _entry(self, thread: Thread, at: int) -> int:

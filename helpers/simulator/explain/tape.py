@@ -9,6 +9,7 @@ print(tape.cell("P", 1))    # P[1] = N[0]*filter[0] + N[1]*filter[1] + N[2]*filt
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
@@ -25,6 +26,7 @@ from .origins import CellOrigin
 from .recording import Event, Recording
 from .steps import Access, Decision, Step, ThreadLog
 from .translation import NotRecorded
+from .work import Work
 
 _WIDEST = 64  # bytes of an access
 
@@ -70,6 +72,7 @@ class Tape:
         self.is_cut = recording.is_cut
         self.most_of_warp = 0  # instructions that are read of a warp, the last ones; 0: all
         self.check: Callable[[], Tape] | None = None
+        self.work = Work()  # of which reading the steps of a thread takes some
         self._watched = blocks
         self._logs: dict[tuple[int, int], ThreadLog] = {}
 
@@ -151,20 +154,6 @@ class Tape:
         """
         return self.log(block, thread).steps
 
-    def has_read(self, block: Extents, thread: Extents) -> bool:
-        """Return whether the steps of a thread are known."""
-        places = ((block, self.grid, "block"), (thread, self.block, "thread"))
-        return tuple(self._number(*one) for one in places) in self._logs
-
-    def count_of(self, block: Extents, thread: Extents) -> int:
-        """Return how many instructions a thread has run."""
-        number, own = (self._number(block, self.grid, "block"),
-                       self._number(thread, self.block, "thread"))  # fmt: skip
-        columns, (warp, lane) = self.recording.columns, divmod(own, 32)
-        is_own = (columns.block == number) & (columns.warp == warp)
-        count = int((columns.lanes[is_own] >> np.uint64(lane) & np.uint64(1)).sum())
-        return min(count, self.most_of_warp) if self.most_of_warp else count
-
     def log(self, block: Extents, thread: Extents) -> ThreadLog:
         """Return all that is known of a thread; the exceptions are those of `thread`."""
         b = self._number(block, self.grid, "block")
@@ -172,12 +161,10 @@ class Tape:
         if self._watched is not None and b not in self._watched:
             raise NotRecorded(f"block {block} was not recorded: name it in blocks=[...]")
         if (b, t) not in self._logs:
+            entries = self._entries(b, t)
+            self.work.spend(len(entries), reserve=math.inf)
             self._logs[b, t] = ThreadLog(
-                self.recording,
-                self.arrays,
-                self.extents_of(b),
-                self.thread_of(t),
-                self._entries(b, t),
+                self.recording, self.arrays, self.extents_of(b), self.thread_of(t), entries
             )
         return self._logs[b, t]
 
@@ -270,7 +257,6 @@ class Tape:
     def provenance(self):
         """The formulas of all values."""
         from .provenance import Provenance
-        from .work import Work
 
         return Provenance(self, Work())
 

@@ -17,13 +17,14 @@ class Work:
     """
 
     def __init__(self, left: float = math.inf, most: float = 0):
-        self.left, self.spent, self._growth = left, 0.0, most
+        self.left, self.spent = left, 0.0
+        self._grown, self._most = 0.0, most
 
     def grow(self, units: float) -> None:
-        """Add some units, as a larger launch may cost more."""
-        units = min(units, self._growth)
-        self.left += units
-        self._growth -= units
+        """Add some units, as a larger launch may cost more: of several the most."""
+        more = max(min(units, self._most) - self._grown, 0)
+        self.left += more
+        self._grown += more
 
     def spend(self, units: float, reserve: float = 0) -> None:
         """Take some units. reserve: of which more than there are may be taken. Raises Spent where
