@@ -145,10 +145,13 @@ class Followed:
         event = events[nth]
         rank = np.cumsum(active, axis=1)[nth, lane] - 1
         address = recording.words[columns.start[event] + 2 + rank].astype(np.int64)
-        # An access of a vector is one to each of its elements.
+        # An access of a vector is one to each of its elements, and one to an array of smaller
+        # elements, such as that of two halves at once, is one to each of these.
         pc = columns.pc[event]
-        times = np.array([max(row.elements, 1) for row in self._rows], np.int64)[pc]
         sizes = np.array([row.bytes for row in self._rows], np.int64)[pc]
+        elements = np.array([max(row.elements, 1) for row in self._rows], np.int64)[pc]
+        nbytes, sizes = elements * sizes, self._parts(address, sizes)
+        times = nbytes // sizes
         element = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
         address, event, lane, sizes = (
             np.repeat(one, times) for one in (address, event, lane, sizes)
@@ -157,6 +160,14 @@ class Followed:
             address + element * sizes, event, columns.block[event],
             columns.warp[event] * 32 + lane, columns.pc[event],
         )  # fmt: skip
+
+    def _parts(self, address: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Return sizes of accesses, in bytes, where none is larger than an element of its array."""
+        found = sizes.copy()
+        for place in self.tape.arrays:
+            is_there = (address >= place.start) & (address < place.start + place.nbytes)
+            np.minimum(found, place.element_bytes, out=found, where=is_there)
+        return found
 
     def _some(self, is_wanted: list[bool]) -> _Accesses:
         """Return the accesses of some instructions. is_wanted: by pc."""
@@ -218,13 +229,6 @@ class Followed:
             ]
         place = self.tape.arrays.by_name[array]
         return self.stores(place.start + cell * place.element_bytes)
-
-    def cells_of(self, lane: Lane, array: str) -> list[int]:
-        """Return the cells of an array of global memory that a thread stores, in order."""
-        place, stores = self.tape.arrays.by_name[array], self._stores_to(array)
-        own = (stores.block == lane[0]) & (stores.thread == lane[1])
-        offset = stores.address[own][np.argsort(stores.at[own], kind="stable")] - place.start
-        return (offset // place.element_bytes).tolist()
 
     def stores_by_lane(self, array: str) -> dict[Lane, list[CellStore]]:
         """Return the stores of each thread to an array of global memory, in order."""

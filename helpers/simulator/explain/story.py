@@ -298,7 +298,7 @@ class Search:
         which needs few runs; None where that is nothing.
         """
         with contextlib.suppress(Spent):
-            cell, causes = self._of_all_stores() if self._has_wrong_cells else (None, [])
+            cell, causes = self._of_all_stores(True) if self._has_wrong_cells else (None, [])
             if causes := causes or self._of_findings():
                 return self._told(cell, causes)
             return self._of_cells(self._shown)
@@ -311,6 +311,9 @@ class Search:
         with contextlib.suppress(Spent):
             if (told := self._of_cells(self._tried)) is not None:
                 return told
+            cell, causes = self._of_all_stores(False) if self._has_wrong_cells else (None, [])
+            if causes:
+                return self._told(cell, causes)
         with contextlib.suppress(Spent):
             if causes := self._of_one_cell() or self._of_unset_read():
                 return self._told(None, causes)
@@ -1303,13 +1306,15 @@ class Search:
                 return [Cause("idle", one.line, thread, choice, origins=origins, is_tried=False)]
         return []
 
-    def _stores(self, thread: Thread) -> list[Access]:
-        """Return the stores of a thread to the output."""
+    def _stores(self, thread: Thread, array: str) -> list[Access]:
+        """Return the stores of a thread to an array, with the lines of their steps: their own may
+        be those of a header.
+        """
         return [
-            one
+            replace(one, line=step.line)
             for step in self.steps(thread)
             for one in step.accesses
-            if one.is_store and one.array == self.out
+            if one.is_store and one.array == array
         ]
 
     def _of_condition(self, cell: int, thread: Thread) -> list[Cause]:
@@ -1359,11 +1364,12 @@ class Search:
                     return [cause, *more]
         return []
 
-    def _of_all_stores(self) -> tuple[int | None, list[Cause]]:
+    def _of_all_stores(self, is_written: bool) -> tuple[int | None, list[Cause]]:
         """Find stores to other cells than those to which the same threads store in the right
         kernel, of the output or of shared memory: if each of them goes there, or with another value
         of a variable of their index in each thread, all is right. Returns the wrong cell that is
-        told as well.
+        told as well. is_written: only those whose index the source writes plainly, or only the
+        others, of which something else may say why.
         """
         shared = [moved for name in self._shared_in_right.items() if (moved := self._moved(*name))]
         together = [list(itertools.chain(*shared))] if len(shared) > 1 else []
@@ -1374,8 +1380,8 @@ class Search:
                 continue
             cell, first = told
             place, belongs = self.place(access), self._cell_text(first.meant, first.array)
-            if not place.text:
-                continue  # the source does not write its index: something else says why
+            if bool(place.text) != is_written:
+                continue
             changes = [
                 Redirect(At(one.store.pc, *one.thread, one.store.nth), one.array, one.meant)
                 for one in moved
@@ -1465,12 +1471,9 @@ class Search:
         return None
 
     def _store_at(self, moved: _Moved) -> Access | None:
-        """Return the first access of a store, with the line of its step: its own may be one of a
-        header.
-        """
-        every = ((step, one) for step in self.steps(moved.thread) for one in step.accesses)
-        found = (replace(one, line=step.line) for step, one in every if one.at == moved.store.at)
-        return next((one for one in found if one.is_store and one.array == moved.array), None)
+        """Return the first access of a store."""
+        stores = self._stores(moved.thread, moved.array)
+        return next((one for one in stores if one.at == moved.store.at), None)
 
     def _of_variable_of_all(
         self, name: str, moved: Sequence[_Moved], told: _Moved
@@ -1584,11 +1587,12 @@ class Search:
         these, if their order tells nothing, the thread's first store to another cell than in the
         right kernel, with that cell.
         """
-        stores, right = self._stores(thread), self.judge.right
+        stores, right = self._stores(thread, self.out), self.judge.right
         own = self._cells_of.get(thread, ())
         found = [(one, cell) for one in stores[-3:] if one.index not in own]
         if right is not None:
-            meant = right.cells_of(self._lane(thread), self._name_in_right)
+            by_lane = right.stores_by_lane(self._name_in_right)
+            meant = [one.cell for one in by_lane.get(self._lane(thread), ())]
             if len(meant) == len(stores) and meant.count(cell) == 1:
                 found.insert(0, (stores[meant.index(cell)], cell))
             else:
