@@ -110,7 +110,7 @@ def peak_table(problem: Gemm, seen: Counts, times: Times) -> str:
         raise ValueError(f"the FP32 peak of {times.record.device.name} is not known")
 
     def cells(one: Count) -> list[str]:
-        loads = one.per(WARP, COUNTED[0]) / problem.one.inner
+        _, loads, _ = per_multiply_add(problem, one)
         ms = times.one(one.kernel.title).ms
         part = f"{problem.work.flops / (1e-3 * ms) / peak:.0%}" if ms else "-"
         allowed = [f"{loads:.3f}", f"{1 / (1 + loads):.0%}"] if loads else ["-", "-"]
@@ -150,17 +150,23 @@ def sizes_figure(times: Mapping[int, Times]) -> Figure:
     return figure
 
 
-def words_table(problem: Gemm, seen: Counts) -> str:
-    """Return what a multiply-add needs of shared memory, by kernel, as a text table.
+def per_multiply_add(problem: Gemm, one: Count) -> tuple[float, float, float]:
+    """Return the words, load instructions and wavefronts of shared memory per multiply-add.
 
     Words: those that a thread reads. Loads and wavefronts: for one multiply-add of a warp, since
     one load instruction of a warp may bring several words to each of its lanes.
     """
+    words = one.total("bytes_used", "shared", "load") / 4 / one.outputs
+    loads, wavefronts = (one.per(WARP, counter) for counter in COUNTED)
+    inner = problem.one.inner
+    return words / inner, loads / inner, wavefronts / inner
+
+
+def words_table(problem: Gemm, seen: Counts) -> str:
+    """Return what a multiply-add needs of shared memory, by kernel, as a text table."""
 
     def cells(one: Count) -> list[str]:
-        words = one.total("bytes_used", "shared", "load") / 4 / one.outputs
-        counts = (one.per(WARP, counter) for counter in COUNTED)
-        return [f"{number / problem.one.inner:.3f}" for number in (words, *counts)]
+        return [f"{number:.3f}" for number in per_multiply_add(problem, one)]
 
     head = ("per multiply-add", "words", "load instructions", "wavefronts")
     return tables.text(head, seen.rows(cells, 3), left=(0,))

@@ -154,7 +154,7 @@ def where_unwritten(case: Case, missing: np.ndarray) -> str:
         if is_more and (at_start or (at_end and (kind == "last block" or blocks > 1))):
             of_blocks = "Does each block write outputs of its own (blockIdx), and each thread"
             whose = "Does each thread write" if blocks == 1 else of_blocks
-            where = f"behind the first {behind:,}" if at_end else f"before the last {behind:,}"
+            where = f"after the first {behind:,}" if at_end else f"before the last {behind:,}"
             return f": with {case.title}, for example, those {where}. {whose} all of its outputs?"
         if kind == "last block" and missing.ndim > 1:
             kind = "last rows"

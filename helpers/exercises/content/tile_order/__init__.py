@@ -78,7 +78,7 @@ EXERCISE = kit.Exercise(
     most_of_a_block=lambda case: 32 * kit.ceil_div(case.count // 32, case["blocks"]),
     hints=(
         "Gap 1: the loop of a block is `for (int tile = blockIdx.x; tile < ...; tile += ...)`. It "
-        "ends behind the last of the high * wide tiles.",
+        "ends after the last of the high * wide tiles.",
         "Gap 2: a whole band has BAND * wide tiles. So the band of a tile begins with row "
         "tile / (BAND * wide) * BAND, and so many rows times `wide` tiles come before the band.",
         "Number the tiles of a band from 0. With `rows` rows in the band, the remainder of that "
