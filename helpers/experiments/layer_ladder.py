@@ -341,8 +341,8 @@ def _claim(name: str, times: Times) -> str:
     if not timed:
         return f"{name}: nothing is timed yet"
     under = len(below_floor(times))
-    words = f"{name}: with FP32's accuracy {span(times):.0f} times as fast as the slowest"
-    return f"{words}; {quantity(under, 'kernel')} below the FP32 floor" if under else words
+    words = f"{name}: with FP32's accuracy up to {span(times):.0f} times as fast as the slowest"
+    return f"{words};\n{quantity(under, 'kernel')} below the FP32 floor" if under else words
 
 
 # --------------------------------------------------------------------------------------------------
