@@ -77,8 +77,8 @@ BUILDS_ON = {
     "conv2d_implicit_mma_async": ("conv2d_implicit_mma", "305"),
     "conv2d_implicit_mma_split": ("conv2d_implicit_mma_async", "305"),
     "conv2d_implicit_wgmma": ("conv2d_implicit_mma_async", "306"),
-    "conv2d_channels_last": ("conv2d_implicit_wgmma", "307"),
-    "conv2d_channels_last_halo": ("conv2d_channels_last", "307"),
+    "conv2d_channels_last": ("conv2d_implicit_wgmma", "503"),
+    "conv2d_channels_last_halo": ("conv2d_channels_last", "503"),
     fft_conv2d.TILES: ("conv2d_basic", "402"),
 }
 
