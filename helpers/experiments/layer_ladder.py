@@ -77,8 +77,8 @@ BUILDS_ON = {
     "conv2d_implicit_mma_async": ("conv2d_implicit_mma", "305"),
     "conv2d_implicit_mma_split": ("conv2d_implicit_mma_async", "305"),
     "conv2d_implicit_wgmma": ("conv2d_implicit_mma_async", "306"),
-    "conv2d_channels_last": ("conv2d_implicit_wgmma", "307"),
-    "conv2d_channels_last_halo": ("conv2d_channels_last", "307"),
+    "conv2d_channels_last": ("conv2d_implicit_wgmma", "503"),
+    "conv2d_channels_last_halo": ("conv2d_channels_last", "503"),
     fft_conv2d.TILES: ("conv2d_basic", "402"),
 }
 
@@ -341,8 +341,8 @@ def _claim(name: str, times: Times) -> str:
     if not timed:
         return f"{name}: nothing is timed yet"
     under = len(below_floor(times))
-    words = f"{name}: with FP32's accuracy {span(times):.0f} times as fast as the slowest"
-    return f"{words}; {quantity(under, 'kernel')} below the FP32 floor" if under else words
+    words = f"{name}: with FP32's accuracy up to {span(times):.0f} times as fast as the slowest"
+    return f"{words};\n{quantity(under, 'kernel')} below the FP32 floor" if under else words
 
 
 # --------------------------------------------------------------------------------------------------

@@ -294,7 +294,7 @@ def granules_figure() -> Figure:
                 boxes.box(planes, 8.5 * k + cell, 1.6 * plane, str(number), facecolor=fill)
             if plane == 0:
                 planes.text(8.5 * k, -0.3, f"granule {across + column}", fontsize="small")
-    planes.set(xlim=(0, 16.5), ylim=(3.2, -0.9), aspect="equal")
+    planes.set(xlim=(-0.1, 16.6), ylim=(3.2, -0.9), aspect="equal")
     planes.set(yticks=(0.5, 2.1), yticklabels=("even rows", "odd rows"), xticks=())
     plotting.style(planes, "In shared memory each granule has its own 16 bytes")
     for ax in (image, planes):
