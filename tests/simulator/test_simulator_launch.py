@@ -127,6 +127,13 @@ def test_a_local_pointer_far_outside_is_no_index_of_an_array_in_its_line(line):
     assert "outside every array" in finding.message and "moved too far" in finding.cause
 
 
+def test_numbers_that_are_taken_for_a_pointer_give_an_address_as_it_is():
+    source = kernel("b[0][0] = 1;", "float** b")
+    numbers = np.full(2, -2.5, np.float32)
+    (finding,) = simulator.check(source, "k", numbers.view(np.uint64), grid=(1,), block=(1,))
+    assert f"at address {numbers.view(np.uint64)[0]:#x}" in finding.message
+
+
 def test_dynamic_shared_memory_that_the_launch_does_not_give():
     body = (
         "extern __shared__ float tile[];\ntile[threadIdx.x] = "

@@ -228,7 +228,7 @@ class FindingFacts:
         """Return the address of the access, 0 if it is not known."""
         if self.array is None:
             return self.offset % _ADDRESSES
-        return self.array.start + self.offset if self.array.start else 0
+        return (self.array.start + self.offset) % _ADDRESSES if self.array.start else 0
 
     def known_array(self) -> ArrayName:
         assert self.array is not None
