@@ -207,7 +207,7 @@ def test_python_that_its_cell_no_longer_makes_does_not_pass(shell):
 def test_a_kernel_that_python_made_does_not_pass_unseen(shell):
     body = ONE.solution.partition("\n")[2]
     here = checked(shell, ONE, f"get_ipython().run_cell_magic('kernel', 'squares', {body!r})")
-    assert here.status == "refused" and "cell of its own" in str(here)
+    assert here.status == "refused" and "must be alone in a cell" in str(here)
 
 
 def test_a_notebook_with_a_byte_order_mark_is_read(tmp_path):

@@ -191,7 +191,7 @@ def test_a_sum_that_an_int_cannot_hold_is_found(name):
     body, total = SUMS[name]
     findings = [one for one in found_in_sum(body) if one.kind == "out-of-bounds"]
     assert findings and all(one.severity == "warning" for one in findings)
-    assert f"come to {total:,}: 32 bits cannot hold it" in findings[0].message
+    assert f"add up to {total:,}: 32 bits cannot hold it" in findings[0].message
 
 
 @pytest.mark.parametrize("name", LEGAL)

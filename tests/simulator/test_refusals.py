@@ -191,7 +191,7 @@ def test_the_origin_of_a_header_is_told(header, origin):
     [
         ("y[0]\u00a0= 1;", "type it again"),
         ("y[0] = 3 \u2212 1;", "type it again"),
-        ("y[0] = 1;\n}\n%%kernel other\n__global__ void other() {", "a cell of its own"),
+        ("y[0] = 1;\n}\n%%kernel other\n__global__ void other() {", "into a separate cell"),
     ],
 )
 def test_what_was_pasted_is_refused_with_advice(body, advice):

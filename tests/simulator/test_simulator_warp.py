@@ -204,7 +204,7 @@ def test_a_full_mask_inside_a_branch():
 def test_a_full_mask_inside_a_branch_that_the_others_leave_by_returning():
     body = "int v = lane;\nif (lane < 16)\n v += __shfl_xor_sync(0xffffffff, v, 8);\ny[lane] = v;"
     finding = only(run(body)[1], kind="mask", severity="warning", line=6)
-    assert "thread (16, 0, 0): it has come to the kernel's end without" in finding.message
+    assert "thread (16, 0, 0): it has reached the kernel's end without" in finding.message
 
 
 def test_masks_that_differ_between_the_lanes_that_they_name():
