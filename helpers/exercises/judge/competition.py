@@ -17,6 +17,8 @@ from helpers.problems import conv2d
 
 WIDTHS = (1, 2, 4, 5, 7, 9, 15)  # of the filters of drawn shapes
 LENET = {name: conv2d.LAYERS[name] for name in conv2d.LENET}
+
+
 def drawn_shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
     """Yield one shape for each of WIDTHS: few and many channels and maps, images down to the size
     of the filter; one with more images and channels than LeNet's layers; and one with more cells

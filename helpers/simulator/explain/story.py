@@ -760,7 +760,7 @@ class Search:
                 return tape, changes
             thread = (finding.block, finding.thread)
             end = len(tape.recording.columns.pc)
-            if tape.completed:  # the array has memory of others behind it
+            if tape.completed:  # other arrays lie after it
                 access = self._outside(tape, thread)
                 end = access.at if access is not None else 0
             visits = [one for one in tape.visits(decision.pc, thread) if one.at < end]
